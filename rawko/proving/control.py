@@ -163,6 +163,18 @@ class ControlStep:
             self._outcomes[control, event] = found
         return found
 
+    def every_initial(self) -> tuple[Outcome, ...]:
+        """As `initial`, with those that differ only in answers and transitions."""
+        return self._all(lambda: self._run(None, None), is_merged=False)
+
+    def every_outcome(self, control: int, event: str) -> tuple[Outcome, ...]:
+        """As `outcomes`, with those that differ only in answers and transitions; worked out again at each call.
+
+        Raises:
+            TooManyChoices: There are more than MAX_OUTCOMES.
+        """
+        return self._all(lambda: self._run(control, event), is_merged=False)
+
     def listens(self, control: int, event: str) -> bool:
         """Whether an event can change anything there."""
         node = self.controls[control].node
@@ -170,7 +182,7 @@ class ControlStep:
 
     # ------------------------------------------------------------ one run
 
-    def _all(self, run: Callable[[], Outcome]) -> tuple[Outcome, ...]:
+    def _all(self, run: Callable[[], Outcome], is_merged: bool = True) -> tuple[Outcome, ...]:
         script = self._script
         script.given = []
         found: dict[Hashable, Outcome] = {}
@@ -182,7 +194,8 @@ class ControlStep:
             script.restart()
             one = run()
             self.taken.update(one.transitions)
-            found.setdefault((replace(one, answers=(), transitions=()), bool(one.answers), bool(one.transitions)), one)
+            bare = replace(one, answers=(), transitions=()) if is_merged else one
+            found.setdefault((bare, bool(one.answers), bool(one.transitions)), one)
             if not script.advance():
                 return tuple(found.values())
 

@@ -7,6 +7,7 @@ compared after each step.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rawko.interpreter import Interpreter
@@ -85,7 +86,8 @@ def _happen(machine: Interpreter, move: Move) -> None:
 
 def _follow(system: ControlSystem, state: SystemState, move: Move, outcome: Outcome) -> SystemState | None:
     edges: list[Edge] = system.initial() if move.kind == "start" else system.transition(state, move)
-    return next((edge.target for edge in edges if edge.outcome == outcome), None)
+    bare = replace(outcome, answers=(), transitions=())  # of outcomes that differ in no more, an edge has only one
+    return next((e.target for e in edges if replace(e.outcome, answers=(), transitions=()) == bare), None)
 
 
 def _nowhere() -> Hashable:

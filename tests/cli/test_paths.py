@@ -55,6 +55,8 @@ READ: Mapping[tuple[str, str], Row] = {
     ("prove", "CHART"): Row("prove {}", CHART),
     ("prove", "--bounds"): Row("prove ../door.yaml --bounds {}", ("door.bounds.yml", "budget_guards: []\n")),
     ("prove", "--write"): Row("prove ../door.yaml --write {}", ("scenarios", None)),
+    ("paths", "CHART"): Row("paths {}", CHART),
+    ("paths", "--write"): Row("paths ../door.yaml --write {}", ("scenarios", None)),
     ("simulate", "CHART"): Row("simulate {}", CHART),
     ("diagram", "CHART"): Row("diagram {} -o door.svg", CHART),
     ("export", "CHART"): Row("export {} --to sismic", CHART),

@@ -97,6 +97,7 @@ _OF_CHARTS: Final[tuple[Callable[..., None], ...]] = (
         charts.test,
         charts.prove,
         charts.diff_charts,
+        charts.paths,
         charts.simulate,
         charts.new,
         charts.diagram,

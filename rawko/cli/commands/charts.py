@@ -108,6 +108,31 @@ def prove(
     )
 
 
+def paths(
+    chart: OneChart,
+    strategy: Annotated[
+        str, typer.Option(metavar="NAME", help="shortest: to each state; transitions: every transition is taken.")
+    ] = "shortest",
+    to: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--to", metavar="STATE", help="Only the shortest path to this state; may be repeated."),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Configurations to find at most.")] = 1_000_000,
+    write: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="DIR", help="Write each path as a scenario of the contract in this folder."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the paths as JSON.")] = False,
+    trust_code: TrustCode = False,
+) -> None:
+    """Ways through a chart, with invocations that end, fail or are cancelled, and timers."""
+    from rawko.cli.proving.paths import paths_command
+
+    raise typer.Exit(
+        paths_command(chart, strategy=strategy, to=to or (), limit=limit, as_json=json, trusted=trust_code, write=write)
+    )
+
+
 def new(
     kind: Annotated[str, typer.Argument(metavar="chart|agent|machine", help="What to begin.", show_default=False)],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Small letters, digits and _.", show_default=False)],

@@ -15,7 +15,19 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Answer and steer": ("answer", "approve", "deny", "tell", "force", "skip", "retry"),
     "Look": ("runs", "log", "show", "diff", "compare", "lab", "eval", "watch", "serve", "report"),
     "Go back, and elsewhere": ("rewind", "fork", "adopt", "branch", "replay", "pin"),
-    "Charts": ("check", "test", "prove", "diff-charts", "diagram", "simulate", "new", "export", "import", "schema"),
+    "Charts": (
+        "check",
+        "test",
+        "prove",
+        "paths",
+        "diff-charts",
+        "diagram",
+        "simulate",
+        "new",
+        "export",
+        "import",
+        "schema",
+    ),
     "Fleet": ("submit", "worker", "queue", "fleet"),
     "Project": ("init", "trust", "rules"),
 }
@@ -72,6 +84,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "new": ("rawko new chart door", "rawko new agent translator"),
     "prove": ("rawko prove door.yaml", "rawko prove agent_loop --property end --json"),
     "diff-charts": ("rawko diff-charts HEAD~3:door.yaml door.yaml", "rawko diff-charts agent_loop mine.yaml --json"),
+    "paths": ("rawko paths door.yaml --to open", "rawko paths agent_loop --strategy transitions --write found/"),
     "simulate": ("rawko simulate door.yaml", 'rawko simulate door.yaml --record --name "It opens"'),
     "export": ("rawko export door.yaml --to xstate -o door.json",),
     "submit": (

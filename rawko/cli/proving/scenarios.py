@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rawko.chart.definition import Chart
+from rawko.chart.lint import needed_names
 from rawko.interpreter.errors import InterpreterError
 from rawko.named_files import near_path
 from rawko.proving import Exploration, Finding, Move, Outcome
 from rawko.proving.control import ROUND
 from rawko.proving.reports.steps import innermost
+from rawko.proving.script import guard_names
 from rawko.testing.errors import ContractBroken, ContractMistake
 from rawko.testing.scene import Scene
 from rawko.testing.steps.book import BOOK
@@ -59,6 +61,18 @@ def scenario_of(found: Exploration, finding: Finding) -> WrittenScenario:
     return WrittenScenario(title, tuple(telling.lines), fails)
 
 
+def scenario_of_path(found: Exploration, way: Sequence[tuple[Move, Outcome]], title: str) -> WrittenScenario:
+    """A way that passes, played before it is told.
+
+    Raises:
+        NoScenario: It cannot be told.
+    """
+    telling = _Telling(found)
+    telling.assume_contracts()
+    telling.tell_steps(way)
+    return WrittenScenario(title, tuple(telling.lines), False)
+
+
 class _Telling:
     """A way told line by line to a machine, so that each line is known to hold."""
 
@@ -73,8 +87,7 @@ class _Telling:
     def tell(self, finding: Finding) -> bool:
         """Whether the last line fails."""
         *before, (last, outcome) = finding.way
-        for move, one in before:
-            self._step(move, one)
+        self.tell_steps(before)
         if outcome.problem == ROUND:
             raise NoScenario("its last step goes on as long as data lets it")
         if outcome.problem:
@@ -92,6 +105,18 @@ class _Telling:
             return False
         self.lines.append(("then", "statechart is in a final configuration"))
         return not self._holds(self.lines[-1])
+
+    def assume_contracts(self) -> None:
+        """Conditions of the chart's own contracts hold; the exploration does not ask them."""
+        asked = {name.partition("(")[0] for name in guard_names(self._found.system.step.chart)}
+        needed = {one.name for one in needed_names(self._chart) if one.kind == "guard"}
+        for name in sorted(needed - asked):
+            self._play(("given", f'guard "{name}" is true'))
+
+    def tell_steps(self, way: Sequence[tuple[Move, Outcome]]) -> None:
+        """Steps without a problem, one after the other."""
+        for move, outcome in way:
+            self._step(move, outcome)
 
     def _step(self, move: Move, outcome: Outcome) -> None:
         self._answer(outcome)

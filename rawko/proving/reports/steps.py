@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rawko.chart.definition import Chart, Position
+from rawko.proving.control import Outcome
 from rawko.proving.exploring.exploration import Exploration
 from rawko.proving.properties import Finding
+from rawko.proving.system import Move
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +27,15 @@ class ToldStep:
 
 def told_steps(found: Exploration, finding: Finding) -> list[ToldStep]:
     """The way of a finding."""
+    return told_way(found, finding.way)
+
+
+def told_way(found: Exploration, way: Sequence[tuple[Move, Outcome]]) -> list[ToldStep]:
+    """A way from the start."""
     chart = found.system.source
     steps: list[ToldStep] = []
     position = chart.position
-    for move, outcome in finding.way:
+    for move, outcome in way:
         answers = ", ".join(f"{name} is {'true' if answer else 'false'}" for name, answer in outcome.answers)
         where = ""
         if not outcome.problem:

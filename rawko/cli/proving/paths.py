@@ -1,0 +1,123 @@
+"""`rawko paths CHART`: ways through a chart, printed, or written as scenarios that pass."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rawko.chart import Chart, ChartError, load_chart
+from rawko.chart.errors import hint
+from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
+from rawko.cli.output import complain, visible_json, visible_line
+from rawko.cli.proving.progress import Progress
+from rawko.cli.proving.scenarios import NoScenario, WrittenScenario, scenario_of_path, why_no_folder, write_scenarios
+from rawko.proving import NO_BOUNDS, BoundsError, ControlSystem, Exploration, explore, read_bounds, replay
+from rawko.proving.bounds import bounds_beside
+from rawko.proving.paths import STRATEGIES, ChartPath, Paths, shortest_paths
+from rawko.proving.reports.steps import told_way
+from rawko.proving.skeleton import NotProvable
+
+NO_PATH: Final = 1
+UNDETERMINED: Final = 3
+
+
+def paths_command(
+    path: Path, *, strategy: str, to: Sequence[str], limit: int, as_json: bool, trusted: bool, write: Path | None
+) -> int:
+    """Print each path with its steps, and what has none.
+
+    Returns:
+        0; with `to`, 1: a state has no path, 3: none was found, and not all was explored. 2: bad input.
+    """
+    if strategy not in STRATEGIES:
+        return complain(
+            f"there is no strategy {strategy!r}{hint(strategy, list(STRATEGIES), 'strategies')}; "
+            f"accepted: {', '.join(STRATEGIES)}"
+        )
+    if to and strategy != "shortest":
+        return complain(f"--to needs the strategy shortest, and not {strategy}")
+    try:
+        file = chart_file(path)
+        chart = load_chart(file, trusted=trusted)
+        bounds = bounds_beside(file)
+        system = ControlSystem(chart, NO_BOUNDS if bounds is None else read_bounds(bounds))
+    except (NoSuchChart, ChartError, BoundsError, NotProvable, LookupError) as error:
+        return complain(str(error))
+    known = sorted(chart.states)
+    for name in to:
+        if name not in chart.states:
+            return complain(f"{chart.name} has no state {name!r}{hint(name, known, 'states')}")
+    if write is not None and (problem := why_no_folder(write, file)) is not None:
+        return complain(problem)
+    with Progress(limit) as progress:
+        found = explore(system, limit=limit, progress=progress)
+    paths = shortest_paths(found, to) if to else STRATEGIES[strategy](found)
+    replays = [replay(system, one.way) for one in paths.paths]
+    if as_json:
+        print(visible_json(_document(chart, found, paths, replays)))
+    else:
+        for line in _lines(chart, found, paths, replays):
+            print(visible_line(line))
+    if write is not None and (failed := _write(write, file, found, paths)):
+        return failed
+    if to and paths.missing:
+        return NO_PATH if found.is_complete else UNDETERMINED
+    return 0
+
+
+def _lines(chart: Chart, found: Exploration, paths: Paths, replays: Sequence[str]) -> list[str]:
+    count = len(paths.paths)
+    lines = [f"{chart.name}: {count} path{'' if count == 1 else 's'}"]
+    lines += [f"not complete: {reason}" for reason in found.unknown]
+    for one, difference in zip(paths.paths, replays, strict=True):
+        lines.append(f"{one.goal}:")
+        lines += [f"    {number}. {step.text}" for number, step in enumerate(told_way(found, one.way), start=1)]
+        if difference:
+            lines.append(f"    not confirmed by the interpreter: {difference}")
+    return lines + [f"no path: {text}" for text in paths.missing]
+
+
+def _document(chart: Chart, found: Exploration, paths: Paths, replays: Sequence[str]) -> dict[str, Any]:
+    return {
+        "chart": chart.name,
+        "complete": found.is_complete,
+        "paths": [
+            {"goal": one.goal, "steps": _steps(found, one), "confirmed": not difference}
+            for one, difference in zip(paths.paths, replays, strict=True)
+        ],
+        "missing": list(paths.missing),
+    }
+
+
+def _steps(found: Exploration, path: ChartPath) -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": move.kind,
+            "event": move.event,
+            "subject": move.subject,
+            "guards": [{"guard": name, "answer": answer} for name, answer in outcome.answers],
+            "configuration": list(found.system.step.names(outcome.control)),
+        }
+        for move, outcome in path.way
+    ]
+
+
+def _write(folder: Path, file: Path, found: Exploration, paths: Paths) -> int:
+    """0, or the exit code for a folder that cannot be written. A path that phrases cannot tell is named."""
+    scenarios: list[WrittenScenario] = []
+    for one in paths.paths:
+        try:
+            scenarios.append(scenario_of_path(found, one.way, f"path to {one.goal}, {len(scenarios) + 1}"))
+        except NoScenario as error:
+            print(visible_line(f"rawko: {one.goal}: no scenario: {error}"), file=sys.stderr)
+    if not scenarios:
+        return 0
+    try:
+        feature = write_scenarios(folder, file, found.system.source.name, scenarios)
+    except (OSError, UnicodeDecodeError) as error:
+        return complain(f"{folder}: cannot be written: {error}")
+    several = f"{len(scenarios)} scenarios" if len(scenarios) > 1 else "1 scenario"
+    print(visible_line(f"wrote {feature}: {several} of {len(paths.paths)} paths"), file=sys.stderr)
+    return 0
