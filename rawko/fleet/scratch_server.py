@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rawko.fleet.errors import FleetError
+from rawko.processes.tied import tied
 
 _START_S: Final = 60.0
 _STOP_S: Final = 30.0
@@ -80,7 +81,7 @@ class ScratchServer:
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [str(self._programs / "postgres"), "-D", str(self._folder / "data"), *options],
+                tied([str(self._programs / "postgres"), "-D", str(self._folder / "data"), *options], signal.SIGINT),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

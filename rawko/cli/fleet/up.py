@@ -20,6 +20,7 @@ from rawko.config import ConfigError
 from rawko.extras import require
 from rawko.processes.keys import environment
 from rawko.processes.private import make_private
+from rawko.processes.tied import tied
 
 if TYPE_CHECKING:
     from rawko.fleet.fleet import Fleet
@@ -122,7 +123,7 @@ def _signals() -> Iterator[list[int]]:
 
 def _start(words: list[str], environ: dict[str, str], log: IO[bytes] | None) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "rawko", *words],
+        tied([sys.executable, "-m", "rawko", *words], signal.SIGTERM),
         env=environ,
         stdin=subprocess.DEVNULL,
         stdout=log,
