@@ -1,15 +1,18 @@
-"""How much of a chart its contracts cover: states, transitions, and both outcomes of guards."""
+"""How much of a chart its contracts cover: states, transitions, both outcomes of guards, both ends of actors."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rawko.chart.definition import Chart, GuardCall, State, Transition
 from rawko.chart.expressions.formatting import format_guard
 from rawko.chart.lint.walk import leaves
 from rawko.interpreter.data.steps import Step
+
+ENDS: Final = ("done", "error")
+_ENDED: Final = {"done": "came to its end", "error": "failed"}
 
 
 class Share(NamedTuple):
@@ -28,12 +31,13 @@ class Share(NamedTuple):
 
 
 class Coverage:
-    """Counts the states, transitions and guard outcomes of one chart.
+    """Counts the states, transitions, guard outcomes and ends of actors of one chart.
 
     Attributes:
         states: How often each state was entered or placed.
         transitions: How often each transition was taken, by its index in the chart.
         guards: How often each guard name had each outcome: (name, outcome).
+        actors: How often each invocation had each end: (id, "done" or "error").
     """
 
     def __init__(self, chart: Chart) -> None:
@@ -41,6 +45,10 @@ class Coverage:
         self.states: Counter[str] = Counter()
         self.transitions: Counter[int] = Counter()
         self.guards: Counter[tuple[str, bool]] = Counter()
+        self.actors: Counter[tuple[str, str]] = Counter()
+        self._ends = {
+            f"{end}.invoke.{invoke.id}": (invoke.id, end) for state in chart for invoke in state.invoke for end in ENDS
+        }
         guards = (leaf for t in chart.transitions if t.guard is not None for leaf in leaves(t.guard))
         # Guards of contracts do not count: false there means that the machine has a defect.
         self._guard_names = sorted({guard.name for guard in guards if isinstance(guard, GuardCall)})
@@ -54,6 +62,8 @@ class Coverage:
         for micro in step.steps:
             self.states.update(micro.entered_states)
             self.transitions.update(getattr(micro, "indexes", ()))
+        if step.event is not None and (end := self._ends.get(step.event.name)) is not None:
+            self.actors[end] += 1
 
     def ask(self, asked: Iterable[tuple[str, bool]]) -> None:
         """Count guards and their outcomes."""
@@ -70,6 +80,7 @@ class Coverage:
         self.states.update(other.states)
         self.transitions.update(other.transitions)
         self.guards.update(other.guards)
+        self.actors.update(other.actors)
 
     # ------------------------------------------------------------ asking
 
@@ -91,6 +102,17 @@ class Coverage:
         return Share(total - len(self.missing_guards), total)
 
     @property
+    def actor_share(self) -> Share:
+        """Ends of invocations that were seen, two for each: done and failed."""
+        return Share(len(self._ends) - len(self.missing_actors), len(self._ends))
+
+    @property
+    def percent(self) -> float:
+        """The lowest of the four shares."""
+        shares = (self.state_share, self.transition_share, self.guard_share, self.actor_share)
+        return min(share.percent for share in shares)
+
+    @property
     def _countable(self) -> Sequence[State]:
         return [state for state in self.chart if not state.is_history]
 
@@ -110,6 +132,11 @@ class Coverage:
         pairs = ((name, outcome) for name in self._guard_names for outcome in (True, False))
         return [pair for pair in pairs if not self.guards[pair]]
 
+    @property
+    def missing_actors(self) -> Sequence[tuple[str, str]]:
+        """Ends of invocations that were never seen."""
+        return [end for end in self._ends.values() if not self.actors[end]]
+
     def to_json(self) -> dict[str, Any]:
         """Numbers and names, for reports. `visits` counts each state, each transition (by its index in the chart), and
         of each guard how often it was true and false."""
@@ -119,11 +146,13 @@ class Coverage:
             "states": list(self.state_share),
             "transitions": list(self.transition_share),
             "guards": list(self.guard_share),
+            "actors": list(self.actor_share),
             "missing_states": [state.name for state in self.missing_states],
             "missing_transitions": [
                 {"position": str(t.position), "transition": transition_text(t)} for t in self.missing_transitions
             ],
             "missing_guards": [{"guard": name, "outcome": outcome} for name, outcome in self.missing_guards],
+            "missing_actors": [{"actor": name, "end": end} for name, end in self.missing_actors],
             "visits": {
                 "states": {state.name: self.states[state.name] for state in self._countable},
                 "transitions": [self.transitions[t.index] for t in self.chart.transitions],
@@ -142,9 +171,11 @@ def transition_text(transition: Transition) -> str:
 def coverage_table(coverages: Iterable[Coverage], *, is_verbose: bool = True) -> str:
     """A table with one row per chart; with `is_verbose`, missing elements are listed below it with their positions."""
     found = list(coverages)
-    rows = [("chart", "states", "transitions", "guard outcomes")]
-    rows += [(c.chart.name, _cell(c.state_share), _cell(c.transition_share), _cell(c.guard_share)) for c in found]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    rows = [("chart", "states", "transitions", "guard outcomes", "ends of actors")]
+    for c in found:
+        shares = (c.state_share, c.transition_share, c.guard_share, c.actor_share)
+        rows.append((c.chart.name, *map(_cell, shares)))  # type: ignore[arg-type]  # four of them
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
     if is_verbose:
@@ -162,4 +193,5 @@ def _missing(coverage: Coverage) -> list[str]:
         *(f"{state.position}: state {state.name!r} was never active" for state in coverage.missing_states),
         *(f"{t.position}: never taken: {transition_text(t)}" for t in coverage.missing_transitions),
         *(f"{coverage.chart.file}: guard {n!r} was never {str(o).lower()}" for n, o in coverage.missing_guards),
+        *(f"{coverage.chart.file}: actor {n!r} never {_ENDED[e]}" for n, e in coverage.missing_actors),
     ]

@@ -40,3 +40,32 @@ def test_what_names_no_chart_is_said(rawko: Shell, words: tuple[str, ...], told:
     assert done.code == 2, done.text
     assert told in done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("address", ["ssh://host/path", "ext::sh -c touch%20pwned"])
+def test_a_repository_runs_nothing_by_itself(rawko: Shell, address: str) -> None:
+    """Its settings say that what is missing is to be fetched, and by which command."""
+    rawko.write("door.yaml", DOOR)
+    git = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "begin")):
+        subprocess.run([*git, *words], cwd=rawko.folder, check=True, env=rawko.environ())
+    named = subprocess.run(
+        ["git", "rev-parse", "HEAD:door.yaml"], cwd=rawko.folder, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    (rawko.folder / ".git/objects" / named[:2] / named[2:]).unlink()
+    touch = f"touch {rawko.folder / 'pwned'}"
+    for name, value in (
+        ("core.repositoryformatversion", "1"),
+        ("extensions.partialclone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.url", address),
+        ("core.sshCommand", touch),
+        ("core.fsmonitor", touch),
+        ("core.pager", touch),
+        ("diff.external", touch),
+    ):
+        subprocess.run(["git", "config", name, value], cwd=rawko.folder, check=True)
+    done = rawko("diff-charts", "HEAD:door.yaml", "door.yaml")
+    assert done.code == 2, done.text
+    assert "accepted: a file, a shipped chart, or REV:FILE" in done.err
+    assert not (rawko.folder / "pwned").exists()

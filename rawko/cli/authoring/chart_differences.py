@@ -19,7 +19,10 @@ from rawko.cli.output import Painter, complain, visible_json, visible_line
 from rawko.render.words import action_text, actions_text, delay_text, events_text, guard_text, timers_by_event
 
 DIFFERENT: Final = 1
-_GIT: Final = ("git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+_GIT: Final = (
+    *("git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
+    *("-c", "protocol.allow=never"),  # a missing object would be fetched, by commands that the repository names
+)
 _ACCEPTED: Final = "accepted: a file, a shipped chart, or REV:FILE of a git repository"
 _STYLES: Final = {"+": "green", "-": "red", "~": "yellow", "!": "yellow"}
 _GIT_S: Final = 60
@@ -71,7 +74,7 @@ def _of_git(revision: str, file: str) -> str:
             capture_output=True,
             check=False,
             timeout=_GIT_S,
-            env={**os.environ, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"},
+            env={**os.environ, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"},
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NoSuchChart(f"{revision}:{file}: git cannot be asked: {error}; {_ACCEPTED}") from error

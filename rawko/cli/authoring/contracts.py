@@ -4,30 +4,46 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_files
-from rawko.cli.output import complain, nobody_reads, visible_json
+from rawko.cli.output import complain, nobody_reads, visible_json, visible_line, write_out
 from rawko.cli.trust.question import judge
+from rawko.named_files import why_unwritable
 
 if TYPE_CHECKING:
     from rawko.testing.run import ContractResult
 
 
-def test_command(
-    charts: Sequence[Path],
-    *,
-    bindings: str | None,
-    scenario: str | None,
-    as_json: bool,
-    is_verbose: bool,
-    is_trusted: bool = False,
-) -> int:
-    """Run the contracts; 1 if one fails, 2 if there is nothing to run, or the Python around them is not trusted."""
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is wanted of the contracts.
+
+    Attributes:
+        scenario: Only those whose name contains it.
+        fail_under: Percent of a chart that have to be covered: of its states, of its transitions, of the outcomes of
+            its guards, of the ends of its actors.
+        junit: Where the results are written as JUnit's XML.
+    """
+
+    scenario: str | None = None
+    as_json: bool = False
+    is_verbose: bool = False
+    fail_under: float | None = None
+    junit: Path | None = None
+
+
+def test_command(charts: Sequence[Path], *, bindings: str | None, wanted: Wanted, is_trusted: bool = False) -> int:
+    """Run the contracts; 1 if one fails, or too little is covered; 2 if there is nothing to run, or the Python around
+    them is not trusted."""
     from rawko.testing.errors import ContractsUnavailable
     from rawko.trust.errors import ConfigError
 
+    scenario, as_json, is_verbose = wanted.scenario, wanted.as_json, wanted.is_verbose
+    if wanted.junit is not None and (problem := why_unwritable(wanted.junit)):
+        return complain(f"--junit: {problem}")
     report = sys.stderr if as_json else sys.stdout
     try:
         charts = chart_files(charts, with_feature=True)
@@ -43,9 +59,23 @@ def test_command(
     if not result.scenarios and not result.errors:
         named = "" if scenario is None else f" whose name contains {scenario!r}"
         return complain(f"there is no scenario{named}")
+    if wanted.junit is not None:
+        from rawko.testing.junit import junit
+
+        if code := write_out(junit(result), wanted.junit):
+            return code
     if as_json:
         print(visible_json(result.to_json()), flush=True)
-    return result.exit_code
+    return result.exit_code or _too_little(result, wanted.fail_under)
+
+
+def _too_little(result: ContractResult, percent: float | None) -> int:
+    """1 where less of a chart is covered; which, and how much, is told."""
+    low = [one for one in result.coverage if percent is not None and one.percent < percent]
+    for one in low:
+        name = visible_line(one.chart.name)
+        print(f"rawko: {name}: {one.percent:.1f} % are covered, and --fail-under asks for {percent:g}", file=sys.stderr)
+    return 1 if low else 0
 
 
 def trusted_results(

@@ -38,14 +38,21 @@ def test(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON, as the last line.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Also list what is not covered.")] = False,
+    fail_under: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(min=0.0, max=100.0, metavar="PERCENT", help="Fail where less of a chart is covered."),
+    ] = None,
+    junit: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="Write the results as JUnit's XML, too."),
+    ] = None,
     trust: Trust = False,
 ) -> None:
     """Run the .feature contracts beside the charts; a coverage table at the end."""
-    from rawko.cli.authoring.contracts import test_command
+    from rawko.cli.authoring.contracts import Wanted, test_command
 
-    raise typer.Exit(
-        test_command(charts, bindings=bindings, scenario=scenario, as_json=json, is_verbose=verbose, is_trusted=trust)
-    )
+    wanted = Wanted(scenario, json, verbose, fail_under, junit)
+    raise typer.Exit(test_command(charts, bindings=bindings, wanted=wanted, is_trusted=trust))
 
 
 def diff_charts(

@@ -19,24 +19,24 @@ def junit(found: Exploration, findings: Sequence[Finding]) -> str:
     count = {name: sum(_ELEMENTS.get(one.verdict) == name for one in findings) for name in _ELEMENTS.values()}
     suite = ET.Element(
         "testsuite",
-        name=f"rawko prove {_clean(chart.name)}",
+        name=f"rawko prove {clean(chart.name)}",
         tests=str(len(findings)),
         failures=str(count["failure"]),
         errors=str(count["error"]),
         skipped=str(count["skipped"]),
     )
     for finding in findings:
-        case = ET.SubElement(suite, "testcase", classname=_clean(chart.name), name=finding.property)
-        text = _clean("\n".join([finding.text, *(step.text for step in told_steps(found, finding))]))
+        case = ET.SubElement(suite, "testcase", classname=clean(chart.name), name=finding.property)
+        text = clean("\n".join([finding.text, *(step.text for step in told_steps(found, finding))]))
         element = _ELEMENTS.get(finding.verdict)
         if element is None:
             ET.SubElement(case, "system-out").text = f"{finding.verdict.value}: {text}"
         else:
-            ET.SubElement(case, element, message=_clean(finding.text)).text = text
+            ET.SubElement(case, element, message=clean(finding.text)).text = text
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True)
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Without characters that XML cannot hold."""
     return "".join(c if c in "\n\t" or (c.isprintable() and c.isascii()) or ord(c) > 0xA0 else "?" for c in text)

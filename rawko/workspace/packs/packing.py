@@ -16,9 +16,12 @@ from typing import Final
 import pygit2
 
 from rawko.runtime.ports import WorkspaceError
+from rawko.workspace.packs.plain_pack import plain_pack
 from rawko.workspace.packs.port import Pack
 
 _MAGIC: Final = b"rawkopk1"
+FEW: Final = 32
+"""Up to so many objects are put together here, without the folder that libgit2 writes into: what a step adds."""
 _HEAD: Final = 16
 _SUM: Final = 32
 
@@ -29,20 +32,26 @@ def pack_of(repository: pygit2.Repository, oids: Collection[bytes]) -> bytes:
     Raises:
         WorkspaceError: One is missing, or the disk is full.
     """
+    try:
+        found = plain_pack(repository, oids) if len(oids) <= FEW else None
+        pack, index = found or _built_pack(repository, oids)
+    except (pygit2.GitError, KeyError, OSError, StopIteration) as error:
+        raise WorkspaceError(f"the snapshots cannot be packed: {error}") from error
+    data = b"".join([_MAGIC, len(pack).to_bytes(8, "big"), pack, index])
+    return data + hashlib.sha256(data).digest()
+
+
+def _built_pack(repository: pygit2.Repository, oids: Collection[bytes]) -> tuple[bytes, bytes]:
+    """A pack with its index by libgit2: objects that are like others are told by their differences."""
     folder = Path(tempfile.mkdtemp(prefix="rawko-pack-"))
     try:
         builder = pygit2.PackBuilder(repository)
         for oid in sorted(oids):
             builder.add(pygit2.Oid(raw=oid))
         builder.write(str(folder))
-        pack = next(folder.glob("*.pack")).read_bytes()
-        index = next(folder.glob("*.idx")).read_bytes()
-    except (pygit2.GitError, KeyError, OSError, StopIteration) as error:
-        raise WorkspaceError(f"the snapshots cannot be packed: {error}") from error
+        return next(folder.glob("*.pack")).read_bytes(), next(folder.glob("*.idx")).read_bytes()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    data = b"".join([_MAGIC, len(pack).to_bytes(8, "big"), pack, index])
-    return data + hashlib.sha256(data).digest()
 
 
 def file_name(run: str, pack: Pack) -> str:

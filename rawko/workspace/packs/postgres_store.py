@@ -68,6 +68,18 @@ _pieces = Table(
 )
 
 
+_ONE: Final = text(
+    f"""WITH held AS (SELECT epoch FROM {SCHEMA}.writers WHERE run = :run FOR SHARE),
+    mine AS (SELECT epoch FROM held WHERE epoch = :epoch),
+    noted AS (INSERT INTO {SCHEMA}.packs (run, epoch, number, level, head, size)
+        SELECT :run, epoch, :number, :level, :head, :size FROM mine ON CONFLICT DO NOTHING),
+    kept AS (INSERT INTO {SCHEMA}.pieces (run, epoch, number, piece, data)
+        SELECT :run, epoch, :number, 0, CAST(:data AS bytea) FROM mine ON CONFLICT DO NOTHING)
+    SELECT epoch FROM held"""
+)
+"""A small pack in one journey to the server. One that was put before its answer was lost is put once."""
+
+
 class PostgresPacks:
     """The adapter of `rawko.workspace.packs.port.PackStore`; nothing is connected before the first call."""
 
@@ -96,10 +108,16 @@ class PostgresPacks:
 
     def put(self, run: str, pack: Pack, data: bytes, *, instead_of: Collection[Pack] = ()) -> None:
         place = {"run": run, "epoch": pack.epoch, "number": pack.number}
+        if len(data) <= PIECE_BYTES and not instead_of:
+            with self._asked() as connection:
+                given = {**place, "level": pack.level, "head": pack.head, "size": len(data), "data": data}
+                if connection.execute(_ONE, given).scalar() != pack.epoch:
+                    raise _replaced(run)
+            return
         with self._written() as connection:
             held = select(_writers.c.epoch).where(_writers.c.run == run).with_for_update(read=True)
             if connection.execute(held).scalar() != pack.epoch:
-                raise PackError(f"another process sends the snapshots of run {run!r} now", is_replaced=True)
+                raise _replaced(run)
             connection.execute(insert(_packs).values(**place, level=pack.level, head=pack.head, size=len(data)))
             for number, start in enumerate(range(0, len(data), PIECE_BYTES)):
                 piece = data[start : start + PIECE_BYTES]
@@ -134,10 +152,21 @@ class PostgresPacks:
         self._engine.dispose()
 
     @contextmanager
+    def _asked(self) -> Iterator[Connection]:
+        """A connection on which each statement stands by itself."""
+        with self._telling(), self._engine.connect() as connection:
+            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
+    @contextmanager
     def _written(self) -> Iterator[Connection]:
+        """A transaction."""
+        with self._telling(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
         try:
-            with self._engine.begin() as connection:
-                yield connection
+            yield
         except SQLAlchemyError as error:
             original = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
             told = "; ".join(line.strip() for line in str(original).splitlines() if line.strip())
@@ -146,6 +175,10 @@ class PostgresPacks:
                 isinstance(error, DBAPIError) and error.connection_invalidated
             )
             raise PackError(f"the packs in {self._shown}: {told}", is_retryable=is_away) from error
+
+
+def _replaced(run: str) -> PackError:
+    return PackError(f"another process sends the snapshots of run {run!r} now", is_replaced=True)
 
 
 def _make(connection: Connection) -> None:

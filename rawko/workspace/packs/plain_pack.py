@@ -1,0 +1,78 @@
+"""A few objects as a pack with its index, put together in memory (gitformat-pack, both of version 2).
+
+pack    "PACK", version, count; per object its type and size, and its contents, deflated; SHA-1 of all that
+index   ids in rising order: how many begin with up to each byte, the ids, CRC-32 of each object as it stands in the
+        pack, where it stands; SHA-1 of the pack, SHA-1 of all that
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Collection
+from itertools import accumulate
+from typing import Final
+
+import pygit2
+
+MOST_BYTES: Final = 64 * 1024 * 1024
+"""Larger packs are left to libgit2, which does not hold them in memory twice."""
+
+
+def plain_pack(repository: pygit2.Repository, oids: Collection[bytes]) -> tuple[bytes, bytes] | None:
+    """A pack and its index; None where it would be large.
+
+    Raises:
+        KeyError, pygit2.GitError: An object is missing.
+    """
+    odb, rising = repository.odb, sorted(oids)
+    pieces = [b"PACK" + _number(2) + _number(len(rising))]
+    place, places, sums = len(pieces[0]), list[int](), list[bytes]()
+    for oid in rising:
+        kind, contents = odb.read(pygit2.Oid(raw=oid))
+        piece = _head(int(kind), len(contents)) + zlib.compress(contents, 1)
+        places.append(place)
+        sums.append(_number(zlib.crc32(piece)))
+        pieces.append(piece)
+        place += len(piece)
+        if place > MOST_BYTES:
+            return None
+    pack = b"".join(pieces)
+    pack += _sha1(pack)
+    return pack, _index(rising, sums, places, pack[-20:])
+
+
+def _index(oids: list[bytes], sums: list[bytes], places: list[int], of_pack: bytes) -> bytes:
+    counts = [0] * 256
+    for oid in oids:
+        counts[oid[0]] += 1
+    index = b"".join(
+        [
+            b"\xfftOc" + _number(2),
+            *map(_number, accumulate(counts)),
+            *oids,
+            *sums,
+            *map(_number, places),
+            of_pack,
+        ]
+    )
+    return index + _sha1(index)
+
+
+def _head(kind: int, size: int) -> bytes:
+    """Three bits of type and a size in groups of bits, the lowest first: four, then seven each."""
+    first, size = kind << 4 | size & 15, size >> 4
+    found = bytearray()
+    while size:
+        found.append(first | 0x80)
+        first, size = size & 0x7F, size >> 7
+    found.append(first)
+    return bytes(found)
+
+
+def _number(value: int) -> bytes:
+    return value.to_bytes(4, "big")
+
+
+def _sha1(data: bytes) -> bytes:
+    return hashlib.sha1(data, usedforsecurity=False).digest()

@@ -1,0 +1,112 @@
+"""`rawko test`: what is covered, how much must be, and the results for other programs."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.cli.shell import Shell
+
+CHART = """\
+statechart:
+  name: fetcher
+  root state:
+    name: fetcher
+    initial: idle
+    states:
+      - name: idle
+        transitions: [{event: GO, guard: is_open and not is_late, target: fetching}]
+      - name: fetching
+        invoke: {src: fetch, id: page, on done: {target: done}, on error: {target: idle}}
+      - name: done
+        type: final
+"""
+CONTRACT = """\
+Feature: fetcher
+  Scenario: it fetches
+    Given guard "is_open" is true
+    And guard "is_late" is false
+    When I send event "GO"
+    And actor "page" is done
+    Then state "done" is active
+"""
+FAILED = """\
+  Scenario: it is closed <&>
+    Given guard "is_open" is false
+    When I send event "GO"
+    Then state "done" is active
+"""
+REST = """\
+  Scenario: it is closed
+    Given guard "is_open" is false
+    When I send event "GO"
+    Then state "idle" is active
+  Scenario: it is late
+    Given guard "is_open" is true
+    And guard "is_late" is true
+    When I send event "GO"
+    Then state "idle" is active
+  Scenario: it fails
+    Given guard "is_open" is true
+    And guard "is_late" is false
+    When I send event "GO"
+    And actor "page" fails with code "timeout"
+    Then state "idle" is active
+"""
+
+
+@pytest.fixture
+def fetcher(rawko: Shell) -> Shell:
+    rawko.write("fetcher.yaml", CHART)
+    rawko.write("fetcher.feature", CONTRACT)
+    return rawko
+
+
+def test_ends_of_actors_and_each_part_of_a_guard_are_counted(fetcher: Shell) -> None:
+    done = fetcher("test", "fetcher.yaml", "--verbose")
+    assert done.code == 0, done.text
+    for told in (
+        "fetcher  4/4 (100 %)  2/3 (66 %)   2/4 (50 %)      1/2 (50 %)",
+        "guard 'is_open' was never false",
+        "guard 'is_late' was never true",
+        "actor 'page' never failed",
+    ):
+        assert told in done.out, done.out
+    found = fetcher("test", "fetcher.yaml", "--json").report["coverage"][0]
+    assert (found["actors"], found["missing_actors"]) == ([1, 2], [{"actor": "page", "end": "error"}])
+    fetcher.write("fetcher.feature", CONTRACT + REST)
+    assert "2/2 (100 %)" in fetcher("test", "fetcher.yaml").out
+
+
+@pytest.mark.parametrize(("percent", "code"), [("50", 0), ("50.1", 1), ("100", 1)])
+def test_too_little_is_a_failure(fetcher: Shell, percent: str, code: int) -> None:
+    done = fetcher("test", "fetcher.yaml", "--fail-under", percent)
+    assert done.code == code, done.text
+    told = f"rawko: fetcher: 50.0 % are covered, and --fail-under asks for {percent}"
+    assert (told in done.err) == bool(code)
+
+
+def test_all_of_a_chart_can_be_asked_for(fetcher: Shell) -> None:
+    fetcher.write("fetcher.feature", CONTRACT + REST)
+    assert fetcher("test", "fetcher.yaml", "--fail-under", "100").code == 0
+    wrong = fetcher("test", "fetcher.yaml", "--fail-under", "101")
+    assert (wrong.code, "--fail-under" in wrong.err) == (2, True)
+
+
+def test_results_are_written_as_junit_also_where_a_scenario_fails(fetcher: Shell) -> None:
+    fetcher.write("fetcher.feature", CONTRACT + FAILED)
+    done = fetcher("test", "fetcher.yaml", "--junit", "found.xml")
+    assert done.code == 1, done.text
+    root = ET.parse(fetcher.folder / "found.xml").getroot()
+    (suite,) = root
+    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "2",
+        "failures": "1",
+        "errors": "0",
+        "skipped": "0",
+    }
+    good, bad = suite
+    assert (good.get("name"), len(good)) == ("it fetches", 0)
+    assert bad.get("name") == "it is closed <&>"
+    assert 'Then state "done" is active' in (bad[0].text or "")
