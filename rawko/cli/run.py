@@ -82,6 +82,9 @@ def _execute_as_asked(run: Run, options: RunOptions) -> int:
     if beside:
         return complain(f"--tui shows the run on the terminal; {beside[0]} cannot be given beside it")
     require("tui", "rawko run --tui")
+    from rawko.cli.watching.terminal_keeper import keep_terminal
+
+    keep_terminal(is_full=options.full, told=f"the run goes on with: rawko resume {run.id}\n")
     from rawko.cli.watching.watch import host_command
 
     return host_command(run, is_full=options.full)

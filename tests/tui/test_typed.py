@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 
-import psutil
 import pytest
 
 from tests.cli.shell import Shell, call, judges, picks, says
 from tests.tui.conftest import Typed
-from tests.tui.tmux import Tmux
+from tests.tui.tmux import Tmux, processes_of
 
 EDIT = says("developer", call("edit", file_path="a.py", old_string="one", new_string="two"), text="I change it.")
 COMMAND = says("developer", call("bash", command="cat a.py"))
@@ -166,18 +165,13 @@ def test_a_terminal_that_goes_away_cancels_the_run_and_leaves_no_process(
 ) -> None:
     tmux.rawko(*ALONE, "--tui", *form, "--scenario", str(rawko.scenario(ASK, DONE)))
     tmux.wait_for("Tabs or spaces?")
-    [process] = [one for one in psutil.process_iter() if "--tui" in words_of(one) and one.cwd() == str(rawko.folder)]
+    processes = processes_of(rawko, "--tui")
+    assert len(processes) == 2, "the view, and the process that sets the terminal back after it"
     tmux.hang_up()
-    process.wait(60)
+    for process in processes:
+        process.wait(60)
     [found] = [json.loads(line) for line in typed("runs", "--json").out.splitlines()]
     assert found["outcome"] == "cancelled"
-
-
-def words_of(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
 
 
 def test_a_rule_is_kept_on_a_terminal_of_20_columns_and_none_is_offered_that_would_not_fit_there(

@@ -5,10 +5,23 @@ from __future__ import annotations
 import shutil
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+import psutil
+
 from tests.cli.shell import RAWKO, Shell
+
+
+def processes_of(shell: Shell, word: str) -> list[psutil.Process]:
+    """The rawko processes in the shell's folder with a word on their command line, the oldest first."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if {word, "rawko"} <= set(process.cmdline()) and process.cwd() == str(shell.folder):
+                found.append(process)
+    return sorted(found, key=lambda one: (one.create_time(), one.pid))
 
 
 def has_tmux() -> bool:
@@ -55,6 +68,10 @@ class Tmux:
         """Type a command line."""
         self._type(" ".join([*RAWKO, *words]))
 
+    def in_between(self, *words: str) -> None:
+        """Type a command line of `rawko` for a shell that a shell starts."""
+        self._type(f"sh -c '{' '.join([*RAWKO, *words])}; exit 3'")
+
     def shell(self, line: str) -> None:
         """Type any line and Enter."""
         self._type(line)
@@ -78,6 +95,11 @@ class Tmux:
     def hang_up(self) -> None:
         """Close the terminal, as a person closes a window."""
         self._tmux("kill-server")
+
+    @property
+    def modes(self) -> str:
+        """Which modes the program has left: cursor shown, mouse reported, a screen of its own, as 1 or 0 each."""
+        return self._tmux("display-message", "-p", "#{cursor_flag} #{mouse_any_flag} #{alternate_on}").strip()
 
     @property
     def screen(self) -> str:

@@ -21,6 +21,9 @@ def watch(
     from rawko.extras import require
 
     require("tui", "rawko watch")
+    from rawko.cli.watching.terminal_keeper import keep_terminal
+
+    keep_terminal(is_full=full, told="watch it again with: rawko watch\n")
     from rawko.cli.watching.watch import watch_command
 
     raise typer.Exit(watch_command(run, is_full=full, is_trusted=trust))
