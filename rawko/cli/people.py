@@ -14,6 +14,7 @@ from typing import Any
 
 from rawko.app.views.offered_rule import offered_rule
 from rawko.app.views.proposal import proposal_of
+from rawko.cli.fitting import fitted
 from rawko.cli.output import Painter, exact, exact_line, visible, visible_line
 from rawko.cli.summary import diff_style
 from rawko.machines.agent_loop.error_contexts import SHOWN_LINES
@@ -85,13 +86,13 @@ class TerminalPeople:
     async def _answer(self, question: Question) -> Answer | None:
         is_cut, rule = self._print(question), self._offered(question)
         if rule:
-            print(f"  r keeps the rule for this folder: {rule}", file=sys.stderr)
+            self._say(f"  r keeps the rule for this folder: {rule}")
         self._forget_what_was_typed()
         while True:
             prompt = _PROMPTS["rule" if rule else _kind(question)].format(agent=visible(question.agent) or "you")
             if is_cut:
                 prompt = prompt.replace("Allow it? ", _VIEW_TOO)
-            print(prompt, end="", file=sys.stderr, flush=True)
+            print(f"{fitted(prompt.rstrip(), sys.stderr)} ", end="", file=sys.stderr, flush=True)
             line = await self._whole_line() if question.kind == "message" else await self._line()
             if line is None:
                 print(file=sys.stderr)
@@ -107,7 +108,7 @@ class TerminalPeople:
             answer = _understood(question, line)
             if answer is not None:
                 return Answer(answer, who=user())
-            print(_AGAIN[_kind(question)], file=sys.stderr)
+            self._say(_AGAIN[_kind(question)])
 
     def _offered(self, question: Question) -> str:
         """The rule that the person may keep; "" where none is narrow and sure enough."""
@@ -121,9 +122,9 @@ class TerminalPeople:
         try:
             KeptRules(self._workspace).add(rule)
         except ConfigError as error:
-            print(visible(str(error)), file=sys.stderr)
+            self._say(visible(str(error)))
             return False
-        print(f"kept: {rule} (`rawko rules` lists and removes what you have kept)", file=sys.stderr)
+        self._say(f"kept: {rule} (`rawko rules` lists and removes what you have kept)")
         return True
 
     async def _whole_line(self) -> str | None:
@@ -142,15 +143,18 @@ class TerminalPeople:
         paint = Painter(sys.stderr)
         tool = exact_line(question.call.name) if question.call is not None else ""
         heading = _HEADINGS[_kind(question)].format(agent=visible_line(question.agent) or "The agent", tool=tool)
-        print(paint(heading, "bold", "yellow"), file=sys.stderr)
+        self._say(paint(heading, "bold", "yellow"))
         folder = None if self._folder is None else self._folder(question.agent)
         lines = list(_lines_of(question, self._workspace, folder))
         limit = len(lines) if is_whole or not _changes_a_file(question) else SHOWN_LINES + 1
         for line, *styles in lines[:limit]:
-            print(paint(f"  {line}", *styles), file=sys.stderr)
+            self._say(paint(f"  {line}", *styles))
         if len(lines) > limit:
             print(f"    … {len(lines) - limit} more lines", file=sys.stderr)
         return len(lines) > limit
+
+    def _say(self, line: str) -> None:
+        print(fitted(line, sys.stderr), file=sys.stderr)
 
     def _forget_what_was_typed(self) -> None:
         """What was typed before a question was seen is no answer to it."""

@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 from rawko.app.checks.titles import title_of
 from rawko.app.run.report import Report
+from rawko.cli.fitting import fitted, side_by_side
 from rawko.cli.output import Painter, exact, visible, visible_json, visible_line
 
 MAX_FILES = 100
@@ -54,20 +55,24 @@ def _print_summary(report: Report, stream: TextIO) -> None:
     paint = Painter(stream)
     verdict, colour = ("Not started", "red") if report.is_bad_input else VERDICTS[report.outcome]
     where = f" in state {report.state}" if report.outcome in ("needs_person", "failure", "interrupted") else ""
+
+    def say(line: str) -> None:
+        print(fitted(line, stream), file=stream)
+
     print(file=stream)
     if report.summary:
-        print(_moved_in(visible(report.summary)), file=stream)
+        say(_moved_in(visible(report.summary)))
     if report.question is not None:
-        print(_moved_in(_question_text(report.question)), file=stream)
+        say(_moved_in(_question_text(report.question)))
     for note in report.notes:
-        print(paint(f"note: {visible_line(note)}", "yellow"), file=stream)
-    print(paint(verdict + visible_line(where), "bold", colour), file=stream)
-    print(_counts(report), file=stream)
+        say(paint(f"note: {visible_line(note)}", "yellow"))
+    say(paint(verdict + visible_line(where), "bold", colour))
+    say(_counts(report))
     _print_files(report, stream, paint)
     for one in report.evidence:
-        print(evidence_line(one, paint), file=stream)
+        say(evidence_line(one, paint))
     for line in _next(report):
-        print(line, file=stream)
+        print(side_by_side(line, stream), file=stream)
     stream.flush()
 
 
@@ -106,28 +111,28 @@ def _moved_in(text: str) -> str:
     return text.replace("\n", "\n  ")
 
 
-def _next(report: Report) -> list[str]:
-    """What a person may do next, one line each."""
+def _next(report: Report) -> list[list[str]]:
+    """What a person may do next: one line each, of one text or of several commands."""
     run = report.run
     if report.is_bad_input:
-        return [REMEDIES.get(str((report.error or {}).get("code")), "")]
+        return [[REMEDIES.get(str((report.error or {}).get("code")), "")]]
     look = [f"rawko log {run}", *([f"rawko diff {run} --files"] if report.files_changed else [])]
     if not report.can_follow:
-        return [" · ".join(look)]
+        return [look]
     match report.outcome:
         case "needs_person":
             question = report.question or {}
             lane = question.get("run")  # a lane of the run asks
-            then = [] if lane is None else [f"Then go on with the run: rawko resume {run}"]
-            return [how_to_answer(str(question.get("kind")), str(lane or run)), *then]
+            then = [] if lane is None else [[f"Then go on with the run: rawko resume {run}"]]
+            return [[how_to_answer(str(question.get("kind")), str(lane or run))], *then]
         case "limit" if report.state == "out_of_budget" or report.question is not None:
-            return [how_to_answer("budget", run)]
+            return [[how_to_answer("budget", run)]]
         case "limit":
-            return [f"Go on with new limits: rawko resume {run} (or with --max-iterations N)"]
+            return [[f"Go on with new limits: rawko resume {run} (or with --max-iterations N)"]]
         case "interrupted":
-            return [f"Go on: rawko resume {run}"]
+            return [[f"Go on: rawko resume {run}"]]
         case "success" | "failure" | "cancelled":
-            return [f'{" · ".join(look)} · rawko run --continue {run} "what comes next"']
+            return [[*look, f'rawko run --continue {run} "what comes next"']]
 
 
 def _print_files(report: Report, stream: TextIO, paint: Painter) -> None:

@@ -12,6 +12,7 @@ from rawko.cli.commands import app
 from rawko.cli.commands.groups import EXAMPLES, GROUPS
 from tests.cli.conftest import Typed
 from tests.cli.shell import RAWKO, Shell, call, says
+from tests.cli.terminal import Terminal
 from tests.e2e.travelling import Travel
 
 DOOR = """\
@@ -172,3 +173,10 @@ def test_what_was_written_is_said(rawko: Shell, typed: Typed) -> None:
         ended = typed(*words, "-o", name)
         assert (ended.code, ended.err.splitlines()[-1]) == (0, f"wrote {name}"), ended.err
         assert (rawko.folder / name).is_file()
+
+
+def test_help_fits_a_narrow_terminal(rawko: Shell) -> None:
+    with Terminal(rawko, "--help", size=(40, 40)) as terminal:
+        assert terminal.end() == 0
+    assert all(len(line) <= 40 for line in terminal.text.split("\n")), terminal.text
+    assert "# one\n    step back, with the files" in terminal.text

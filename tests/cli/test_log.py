@@ -158,10 +158,21 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 
 
 @pytest.mark.parametrize(
-    ("command", "columns"), [("log", 20), ("runs", 40), ("log", 60), ("runs", 80), ("log", 120), ("runs", 200)]
+    ("command", "columns"),
+    [
+        ("log", 20),
+        ("runs", 40),
+        ("log", 60),
+        ("runs", 80),
+        ("log", 120),
+        ("runs", 200),
+        ("show", 40),
+        ("diff", 40),
+        ("log --events", 40),
+    ],
 )
 def test_lines_fit_the_terminal_and_hostile_texts_stay_texts(hostile: Shell, command: str, columns: int) -> None:
-    with Terminal(hostile, command, env={"NO_COLOR": "1"}, size=(columns, 40)) as terminal:
+    with Terminal(hostile, *command.split(), env={"NO_COLOR": "1"}, size=(columns, 40)) as terminal:
         assert terminal.end() == 0
     lines = terminal.raw.replace("\r\n", "\n").splitlines()
     assert len(lines) >= 2

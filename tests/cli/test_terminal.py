@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from tests.cli.shell import Shell, call, judges, picks, says
@@ -66,7 +67,7 @@ def test_a_command_is_shown_whole_and_plain(rawko: Shell) -> None:
     command = "echo harmless " + "x" * 500 + "\n" * 40 + "echo \x1b[2K\x1b[1A hidden; touch hacked"
     with alone(rawko, says("developer", bash(command)), DONE) as terminal:
         shown = terminal.wait_for(ASKS)
-        assert "x" * 500 in shown.replace("\n", "")
+        assert "x" * 500 in re.sub(r"\n +", "", shown)
         assert "hidden; touch hacked" in shown
         assert "\x1b[2K" not in terminal.raw
         terminal.enter("d")
@@ -185,3 +186,25 @@ def test_a_link_out_of_the_folder_is_not_read_for_a_diff(rawko: Shell) -> None:
         terminal.end()
     assert "1234" not in terminal.raw
     assert secret.read_text() == "key=1234\n"
+
+
+def test_a_narrow_terminal_wraps_questions_and_verdict_at_words(rawko: Shell) -> None:
+    rawko.write("a.txt", "one\n")
+    words = "echo these words are many more than one line of forty cells takes"
+    calls = [edit("a.txt", "one", "a line of some words that does not fit a narrow terminal"), bash(words)]
+    scenario = rawko.scenario(says("developer", *calls), DONE)
+    narrow = Terminal(rawko, "run", "Work", "--agent", "developer", "--scenario", str(scenario), size=(40, 40))
+    with narrow as terminal:
+        terminal.wait_for("r keeps the rule for this folder:\n    allow edit(./a.txt)\n")
+        terminal.wait_for(
+            "Allow it? [o]nce, this [t]ool from now\n  on, this [r]ule, [a]lways everything,\n  [d]eny > "
+        )
+        terminal.enter("o")
+        terminal.wait_for("  command: echo these words are many\n    more than one line of forty cells\n    takes\n")
+        terminal.wait_for("[d]eny > ")
+        terminal.enter("o")
+        assert terminal.end() == 0
+    assert all(len(line) < 40 for line in terminal.text.split("\n")), terminal.text
+    *_, verdict = terminal.text.partition("Task completed\n")
+    run = re.escape(verdict.split("rawko log ")[1].split("\n")[0])
+    assert re.search(rf"\nrawko log {run}\nrawko diff {run}\n  --files\nrawko run --continue\n", verdict), verdict

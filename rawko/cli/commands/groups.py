@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -103,8 +104,18 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
 """What is typed; "" is rawko itself."""
 
 
+_LEAST_HELP: Final = 52
 SESSION: Final = "chat"
 """The command that `rawko` alone stands for, on a terminal."""
+
+
+def _help_width() -> int | None:
+    """Columns of help on a terminal that is narrower than the library's least width; else None: its own width."""
+    try:
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError, AttributeError):
+        return None
+    return max(columns - 2, 20) if 0 < columns < _LEAST_HELP else None
 
 
 class GroupedHelp(TyperGroup):
@@ -112,6 +123,7 @@ class GroupedHelp(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take `rawko` alone and `rawko --continue` for `rawko chat`, where a person is there to talk."""
+        ctx.terminal_width = _help_width()
         if not ctx.resilient_parsing and self._is_session(ctx, args):
             args = [SESSION, *args]
         parsed: list[str] = super().parse_args(ctx, args)
@@ -149,7 +161,14 @@ def write_examples(command: str, formatter: Any) -> None:
     if examples:
         with formatter.section("Examples"):
             for example in examples:
-                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+                line = f"{'':>{formatter.current_indent}}{example}"
+                formatter.write(f"{line if len(line) <= formatter.width else _wrapped(line, formatter.width)}\n")
+
+
+def _wrapped(line: str, width: int) -> str:
+    from rawko.cli.live.wrapping import wrapped
+
+    return wrapped(line, width + 1, 4)
 
 
 def epilog(command: str) -> str | None:

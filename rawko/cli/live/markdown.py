@@ -10,10 +10,12 @@ import re
 from typing import ClassVar, Final
 
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import Heading, Markdown
+from rich.markdown import CodeBlock, Heading, Markdown
 from rich.padding import Padding
+from rich.syntax import Syntax
 
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
+_STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
 _ITEM: Final = re.compile(r" {0,3}([-*+]|\d{1,9}[.)]) ")
 MAX_BLOCK_CHARS: Final = 20_000
 """A block that is longer is printed in parts, so that drawing it again stays cheap."""
@@ -82,14 +84,29 @@ class _Heading(Heading):
         yield self.text
 
 
+class _CodeBlock(CodeBlock):
+    """Code without empty lines of its own above and below it."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        code = str(self.text).rstrip()
+        yield Syntax(code, self.lexer_name, theme=self.theme, word_wrap=True, padding=(0, 1))
+
+
 class _Markdown(Markdown):
-    elements: ClassVar = {**Markdown.elements, "heading_open": _Heading}
+    elements: ClassVar = {
+        **Markdown.elements,
+        "heading_open": _Heading,
+        "fence": _CodeBlock,
+        "code_block": _CodeBlock,
+    }
 
 
 def rendered(text: str, columns: int, indent: int = 4) -> str:
-    """Markdown for a terminal, moved in, without a line end; the text must hold no control characters."""
+    """Markdown for a terminal, moved in, without empty lines around it; the text must hold no control characters."""
     width = max(columns - 1, indent + 10)
     console = Console(width=width, force_terminal=True, color_system="standard", legacy_windows=False)
     with console.capture() as captured:
         console.print(Padding(_Markdown(text, hyperlinks=False, code_theme="ansi_dark"), (0, 0, 0, indent)))
-    return "\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n"))
+    lines = [line.rstrip() for line in captured.get().split("\n")]
+    told = [number for number, line in enumerate(lines) if _STYLE.sub("", line).strip()]
+    return "\n".join(lines[told[0] : told[-1] + 1]) if told else ""

@@ -51,6 +51,7 @@ class LiveScreen(LiveOutput):
         self._footer = Footer(stream, cells)
         self._activity = Activity(agent=agent)
         self._blocks = Blocks()
+        self._has_block = False
         self._rest_drawn: tuple[str, int, list[str]] = ("", 0, [])
         self._thought = VisibleStream()
         self._thinking = ""
@@ -141,8 +142,13 @@ class LiveScreen(LiveOutput):
         if not rest.strip():
             return []
         if self._rest_drawn[:2] != (rest, columns):
-            self._rest_drawn = (rest, columns, rendered(rest, columns).split("\n"))
+            drawn = self._below_another() + rendered(rest, columns)
+            self._rest_drawn = (rest, columns, drawn.split("\n"))
         return self._rest_drawn[2]
+
+    def _below_another(self) -> str:
+        """The empty line between two blocks of one text."""
+        return "\n" if self._has_block else ""
 
     def _thinking_lines(self, columns: int) -> list[str]:
         lines = [line for line in self._thinking.split("\n") if line.strip()]
@@ -156,6 +162,7 @@ class LiveScreen(LiveOutput):
             self._in_text = False
             self._keep(self._blocks.feed(self._arriving.end()) + self._blocks.end())
             self._arriving = VisibleStream()
+            self._has_block = False
         self._end_thinking()
         self._footer.clear(terminal_size(self._stream)[0])
 
@@ -180,7 +187,8 @@ class LiveScreen(LiveOutput):
         columns = terminal_size(self._stream)[0]
         self._footer.clear(columns)
         for block in blocks:
-            print(rendered(block, columns), file=self._stream)
+            print(self._below_another() + rendered(block, columns), file=self._stream)
+            self._has_block = True
         self._stream.flush()
         self.draw()
 

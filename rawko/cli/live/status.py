@@ -2,22 +2,26 @@
 
     ⠋ developer · bash make test · 12 s · iteration 2 · 3,400 tokens in, 210 out · $0.0123 · Ctrl-C stops
 
-Where the terminal is narrow, parts are left out, the least important first; what is done and for how long stays.
+Where the terminal is narrow, parts are said shortly (`#2 · 3.4k/210`), then left out, the least important first; what
+is done and for how long stays, and the key down to 40 columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from rawko.app.following.activity import Activity, Doing
+from rawko.cli.amounts import in_and_out
 from rawko.cutting import cut
 from rawko.vocabulary.usage import Usage
 
 FRAMES: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SILENT_S: Final = 2.0
 """How long a model may say nothing before the line says that it thinks."""
-_LEAST_WORDS: Final = 24
+_LEAST_WORDS: Final = 20
+_FEWEST_WORDS: Final = 8
+"""Cells that are kept for what is done, before another part goes; and before the key goes."""
 Cells = Callable[[str], int]
 
 
@@ -31,7 +35,6 @@ def status_line(
     frame: int,
     columns: int,
     cells: Cells = len,
-    stop: str = "Ctrl-C stops",
 ) -> str:
     """The line, at most `columns - 1` cells wide, without styles.
 
@@ -42,25 +45,35 @@ def status_line(
     """
     mark = FRAMES[frame % len(FRAMES)]
     room = columns - 1
-    words = narrowed(_words(activity, now), max(room // 2, _LEAST_WORDS), cells)
     seconds = max(now - activity.since, 0.0) if activity.since else run_s
     agent = "" if activity.doing is Doing.ARBITER else activity.agent
-    head = [part for part in (agent, words, short_time(seconds)) if part]
-    optional = [
-        (4, f"iteration {activity.iteration}" if activity.iteration else ""),
-        (2, _tokens(usage)),
-        (3, f"${cost_usd:.4f}" if cost_usd else ""),
-        (5, f"{short_time(run_s)} in all" if run_s - seconds > 5 else ""),
-        (1, stop),
-    ]
-    kept = [(rank, text) for rank, text in optional if text]
-    while kept and cells(_joined(mark, head, kept)) > room:
-        kept.remove(max(kept))
-    return narrowed(_joined(mark, head, kept), room, cells)
+    words = _words(activity, now)
+    in_all = f"{short_time(run_s)} in all" if run_s - seconds > 5 else ""
+
+    def line(told: str, tail: Sequence[str]) -> str:
+        return f"{mark} " + " · ".join(part for part in (agent, told, short_time(seconds), *tail) if part)
+
+    for tail, least in _tails(activity.iteration, usage, f"${cost_usd:.4f}" if cost_usd else "", in_all):
+        left = room - cells(line("-", tail)) + 1
+        if left >= min(cells(words), least):
+            return line(narrowed(words, left, cells), tail)
+    return narrowed(line(narrowed(words, max(left, _FEWEST_WORDS), cells), ()), room, cells)
 
 
-def _joined(mark: str, head: list[str], kept: list[tuple[int, str]]) -> str:
-    return f"{mark} " + " · ".join([*head, *(text for _, text in kept)])
+def _tails(iteration: int, usage: Usage, cost: str, in_all: str) -> Iterator[tuple[tuple[str, ...], int]]:
+    """What may stand behind the seconds, from all to nothing, each with the cells that it leaves for what is done."""
+    read, written = usage.total_tokens - usage.output_tokens, usage.output_tokens
+    tokens = f"{read:,} tokens in, {written:,} out" if usage.total_tokens else ""
+    round_ = f"iteration {iteration}" if iteration else ""
+    yield (round_, tokens, cost, in_all, "Ctrl-C stops"), _LEAST_WORDS
+    yield (round_, tokens, cost, "Ctrl-C stops"), _LEAST_WORDS
+    tokens, round_ = in_and_out(read, written), f"#{iteration}" if iteration else ""
+    yield (round_, tokens, cost, "^C stops"), _LEAST_WORDS
+    yield (tokens, cost, "^C stops"), _LEAST_WORDS
+    yield (tokens, "^C stops"), _LEAST_WORDS
+    yield ("^C stops",), _LEAST_WORDS
+    yield ("^C",), _FEWEST_WORDS
+    yield (), _FEWEST_WORDS
 
 
 def _words(activity: Activity, now: float) -> str:
@@ -83,12 +96,6 @@ def _words(activity: Activity, now: float) -> str:
             return "records the files…"
         case Doing.ENDED:
             return "ending…"
-
-
-def _tokens(usage: Usage) -> str:
-    if not usage.total_tokens:
-        return ""
-    return f"{usage.total_tokens - usage.output_tokens:,} tokens in, {usage.output_tokens:,} out"
 
 
 def short_time(seconds: float) -> str:

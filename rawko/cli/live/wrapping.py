@@ -28,13 +28,17 @@ def cells(text: str) -> int:
     return width if width >= 0 else sum(max(wcwidth(one), 0) for one in plain)
 
 
-def wrapped(text: str, columns: int) -> str:
-    """One painted line as lines of at most `columns - 1` cells; what goes on is moved in by two more than the first."""
+def wrapped(text: str, columns: int, hang: int | None = None) -> str:
+    """One painted line as lines of at most `columns - 1` cells.
+
+    Args:
+        hang: Cells by which the further lines are moved in; by default two more than the first.
+    """
     room = max(columns - 1, _LEAST_ROOM)
     if cells(text) <= room:
         return text
     plain = _STYLE.sub("", text)
-    hang = min(len(plain) - len(plain.lstrip(" ")) + 2, room - _LEAST_ROOM)
+    hang = min(len(plain) - len(plain.lstrip(" ")) + 2 if hang is None else hang, room - _LEAST_ROOM)
     lines: list[str] = []
     line, width, pending = "", 0, ""  # `pending`: spaces and styles before the next word
     for piece in _PIECES.findall(text):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rawko.cli.amounts import duration, money
 from rawko.cli.columns import Column, Columns, stdout_width
+from rawko.cli.fitting import fitted
 from rawko.cli.output import Painter, visible_line
 from rawko.cli.runs.travel import carry_out, code_of
 from rawko.config import Settings
@@ -86,7 +87,7 @@ def _print_receipt(told: Receipt) -> None:
     view = told.side.view
     print(paint(visible_line(f"run {view.id}: {view.outcome}, {view.words!r}"), "bold"))
     for name, text in _receipt_rows(told):
-        print(f"{paint(f'{name:<10}', 'dim')} {visible_line(text)}")
+        print(fitted(f"{paint(f'{name:<10}', 'dim')} {visible_line(text)}", sys.stdout, 11))
 
 
 def _receipt_rows(told: Receipt) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rawko.app.records.addresses import LAST, Address
+from rawko.cli.fitting import fitted
 from rawko.cli.output import Painter, visible, visible_line
 from rawko.cli.runs.lines import file_line, short
 from rawko.cli.runs.notices import tell_finished, tell_lost
@@ -57,7 +58,7 @@ def _place(run: str, text: str) -> Address:
 
 def _print_difference(told: Difference) -> None:
     paint = Painter(sys.stdout)
-    print(paint(visible_line(f"{told.before} → {told.after}"), "bold"))
+    print(fitted(paint(visible_line(f"{told.before} → {told.after}"), "bold"), sys.stdout))
     if told.files is not None:
         print(paint(f"\nfiles: {len(told.files)} changed" if told.files else "\nfiles: the same", "bold"))
         for change in told.files:
@@ -68,7 +69,7 @@ def _print_difference(told: Difference) -> None:
         print(paint("\nconversation" if told.conversation else "\nconversation: the same", "bold"))
         for kind, said in told.conversation:
             for line in _said_lines(said, "+" if kind == "added" else "-"):
-                print(paint(visible(line), "green" if kind == "added" else "red"))
+                print(fitted(paint(visible(line), "green" if kind == "added" else "red"), sys.stdout, 6))
     if told.fields is not None:
         _print_machine(told, told.fields, paint)
 
@@ -87,7 +88,7 @@ def _print_machine(told: Difference, fields: Sequence[FieldChange], paint: Paint
     states = _states(told)
     print(paint("\nmachine" if fields or states else "\nmachine: the same", "bold"))
     for line in (*states, *(line for change in fields for line in _field_lines(change))):
-        print(f"  {visible_line(line)}")
+        print(fitted(f"  {visible_line(line)}", sys.stdout))
 
 
 def _states(told: Difference) -> list[str]:

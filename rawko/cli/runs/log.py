@@ -17,6 +17,7 @@ from rawko.app.views.joining import Joiner
 from rawko.app.views.reading import open_steps
 from rawko.app.views.steps import StepView
 from rawko.cli.columns import stdout_width
+from rawko.cli.fitting import fitted
 from rawko.cli.output import Painter, complain, nobody_reads, visible_json, visible_line
 from rawko.cli.runs.log_lines import LogLines, Wanted
 from rawko.cli.runs.notices import tell_finished, tell_lost
@@ -199,7 +200,8 @@ async def _print_events(record: RunRecord, options: LogOptions) -> None:
     async for step in found:
         is_left = line.leaves_behind(step.seq)
         if options.is_whole or not _is_talk(step):
-            print(paint(row_line(step, is_left), "dim") if is_left else row_line(step, is_left))
+            told = row_line(step, is_left)
+            print(fitted(paint(told, "dim") if is_left else told, sys.stdout, 7))
 
 
 def _is_talk(step: StepRecord) -> bool:

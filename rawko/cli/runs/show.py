@@ -12,6 +12,7 @@ from rawko.app.time_travel.conversation import text_of
 from rawko.app.time_travel.explain import ContextChange, Ended, Explanation
 from rawko.app.views.summary import RunView
 from rawko.cli.amounts import age, duration, money
+from rawko.cli.fitting import fitted
 from rawko.cli.output import Painter, visible, visible_line
 from rawko.cli.runs.lines import file_line, short
 from rawko.interpreter.running.choices import Candidate, Choice
@@ -35,13 +36,13 @@ def print_explanation(told: Explanation, stream: TextIO) -> None:
         rows.append(("from", " ".join(told.before[1:] or told.before)))
     rows.append(("to", " ".join(told.after[1:] or told.after) or "-"))
     for name, text in rows:
-        print(f"{paint(f'{name:<9}', 'dim')}{visible_line(text)}", file=stream)
+        print(fitted(f"{paint(f'{name:<9}', 'dim')}{visible_line(text)}", stream, 9), file=stream)
     for title, lines in _sections(told):
         found = list(lines)
         if found:
             print(f"\n{paint(visible_line(title), 'bold')}", file=stream)
             for line in found:
-                print(f"  {visible_line(line)}", file=stream)
+                print(fitted(f"  {visible_line(line)}", stream), file=stream)
     if told.problem:
         print(f"\n{paint('not told: how it was chosen', 'yellow')}\n  {visible(told.problem)}", file=stream)
 
@@ -237,9 +238,9 @@ def print_overview(told: Overview, view: RunView) -> None:
     rows += [("used", f"{model}: {_usage(usage)}") for model, usage in told.usage.items()]
     for name, text in rows:
         first, *more = visible(text).split("\n")
-        print(f"{paint(f'{name:<10}', 'dim')}{first}")
+        print(fitted(f"{paint(f'{name:<10}', 'dim')}{first}", sys.stdout, 10))
         for line in more[:_TEXT_LINES]:
-            print(f"{'':<10}{line}")
+            print(fitted(f"{'':<10}{line}", sys.stdout, 10))
     if told.changes:
         print(paint(f"{len(told.changes)} file{'' if len(told.changes) == 1 else 's'} changed:", "bold"))
         for change in told.changes:

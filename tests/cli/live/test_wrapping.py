@@ -61,10 +61,12 @@ TOOL = Activity(agent="developer", iteration=2, doing=Doing.TOOL, words="bash ma
             "⠋ developer · bash make test · 12 s · iteration 2 · 3,400 tokens in, 210 out · $0.0123 · 1 min 15 s in all"
             " · Ctrl-C stops",
         ),
-        (100, "⠋ developer · bash make test · 12 s · 3,400 tokens in, 210 out · $0.0123 · Ctrl-C stops"),
-        (80, "⠋ developer · bash make test · 12 s · 3,400 tokens in, 210 out · Ctrl-C stops"),
-        (52, "⠋ developer · bash make test · 12 s · Ctrl-C stops"),
-        (40, "⠋ developer · bash make test · 12 s"),
+        (120, "⠋ developer · bash make test · 12 s · iteration 2 · 3,400 tokens in, 210 out · $0.0123 · Ctrl-C stops"),
+        (80, "⠋ developer · bash make test · 12 s · #2 · 3.4k/210 · $0.0123 · ^C stops"),
+        (66, "⠋ developer · bash make test · 12 s · 3.4k/210 · ^C stops"),
+        (52, "⠋ developer · bash make test · 12 s · ^C stops"),
+        (40, "⠋ developer · bash make te… · 12 s · ^C"),
+        (30, "⠋ developer · bash ma… · 12 s"),
         (20, "⠋ developer · bash…"),
     ],
 )
