@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # What fails on a machine that is busy with other things is tried once more; the last lines name it, and it is mended.
 PYTEST_ARGS ?= -n auto --dist worksteal --reruns 1 --max-suite-reruns 5 --rerun-show-tracebacks
+# Tests that show for more moments, databases or peers what shorter ones show are left to `make test-all`.
+WHICH ?= not thorough
 
-.PHONY: site help setup compiled collected collected_unit static lint types imports unit test-fast test fleet-test requirements-mutants mutants demo bench conformance docs format clean
+.PHONY: site help setup compiled collected collected_unit static lint types imports unit test-fast test test-all fleet-test requirements-mutants mutants demo bench conformance docs format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -42,7 +44,10 @@ collected: compiled
 	@found=$$(PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --collect-only -qq) || { echo "$$found" | tail -100; exit 1; }
 
 unit: compiled ## the tests alone
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest $(PYTEST_ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m "$(WHICH)" $(PYTEST_ARGS)
+
+test-all: ## `make test`, with the tests that are left out of it for their length
+	$(MAKE) test WHICH=
 
 FAST := chart vocabulary interpreter runtime machines patterns journal workspace app providers processes terminal
 test-fast: compiled ## the quick tests of the rooms below the command line, for the inner loop: about half a minute

@@ -39,6 +39,7 @@ def peer(request: pytest.FixtureRequest) -> Iterator[Contender]:
     yield contender
 
 
+@pytest.mark.thorough
 def test_peers_go_through_the_same_configurations(peer: Contender) -> None:
     compared = 0
     for case in SMALL:

@@ -16,6 +16,7 @@ LOAD = Load(runs=2, steps=6, workers=1, slots=2)
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("contender", CONTENDERS, ids=lambda one: one.name.partition(",")[0])
 def test_a_contender_is_measured(contender: Contender) -> None:
     try:

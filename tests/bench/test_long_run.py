@@ -11,6 +11,7 @@ from tests.bench.long_run import CONTENDERS, call_of, measure
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads another process's CPU clock")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CONTENDERS)
 def test_a_run_is_measured(name: str) -> None:
     found = measure(CONTENDERS[name], 4)

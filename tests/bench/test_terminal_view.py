@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.bench.terminal_view import compared
 
 
+@pytest.mark.thorough
 def test_both_runs_are_opened() -> None:
     found = compared({"short": 2, "longer": 10}, 1)
     for figures in found.values():

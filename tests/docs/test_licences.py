@@ -95,6 +95,7 @@ def test_the_readme_leads_to_the_licences() -> None:
     assert "(docs/licences.md)" in readme
 
 
+@pytest.mark.thorough
 def test_the_licence_is_the_one_of_the_metadata_and_is_in_the_wheel(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

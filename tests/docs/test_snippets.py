@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -65,9 +66,17 @@ def command_lines() -> Iterator[tuple[str, str]]:
                         yield name_of(page), words
 
 
+@cache
+def _commands() -> typer.core.TyperGroup:
+    """All commands with their options: building them takes long."""
+    group = typer.main.get_command(app)
+    assert isinstance(group, typer.core.TyperGroup)
+    return group
+
+
 @pytest.mark.parametrize(("page", "line"), list(command_lines()))
 def test_command_lines_exist(page: str, line: str) -> None:
-    group = typer.main.get_command(app)
+    group = _commands()
     words = shlex.split(line.split(" > ")[0])[1:]
     command = group.commands.get(words[0])  # type: ignore[attr-defined]
     assert command is not None, f"{page}: no command {words[0]!r}"

@@ -190,6 +190,7 @@ def killed(shell: Shell, *words: str) -> str:
     return record.parent.name
 
 
+@pytest.mark.thorough
 def test_a_killed_recording_is_gone_on_with_and_plays_back(
     typed: Typed, rawko: Shell, tape: Path, tmp_path: Path
 ) -> None:

@@ -52,6 +52,7 @@ def test_two_sides_argue_and_a_judge_decides(rawko: Shell) -> None:
     assert rawko("replay", "last").code == 0
 
 
+@pytest.mark.thorough
 def test_killed_in_the_second_round_and_between_two_questions_it_comes_to_the_same_verdict(rawko: Shell) -> None:
     """Each kill comes while a reply is waited for; what had been said before is not said again."""
     late = {"delay": "1h"}

@@ -116,6 +116,7 @@ def test_under_the_arbiter_another_task_begins_anew_and_hears_of_the_earlier_one
     ]
 
 
+@pytest.mark.thorough
 def test_what_a_fork_is_told_first_is_told_once_whenever_it_is_killed(
     rawko: Shell, typed: Typed, tmp_path: Path
 ) -> None:

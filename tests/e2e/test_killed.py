@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
 from tests.cli.shell import RAWKO, Shell
 
@@ -58,6 +59,7 @@ def runs_of(rawko: Shell) -> list[dict[str, Any]]:
     return [json.loads(line) for line in rawko("runs", "--json").out.splitlines()]
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
     calm, killed = tmp_path / "calm", tmp_path / "killed"
     for folder in (calm, killed):

@@ -17,6 +17,7 @@ import pytest
 from tests.cli.shell import call, says
 from tests.e2e.killing import LOG, Bed, Result, beds, check
 from tests.e2e.nursery import COMMIT, COMMITTED, Nursery
+from tests.thorough import further
 
 KILLS = os.environ.get("RAWKO_KILLS", "")
 STRIDE = 1 if KILLS == "all" else 40
@@ -31,7 +32,7 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calm]:
         yield found
 
 
-@pytest.mark.parametrize("part", range(SLICES))
+@pytest.mark.parametrize("part", [0, *further(*range(1, SLICES))])
 @pytest.mark.parametrize("kind", [COMMIT, COMMITTED])
 def test_killed_at_every_commit(tmp_path: Path, calm: Calm, kind: str, part: int) -> None:
     """Just after a commit, when its effects have not begun, for every fifth commit of the run; and just before one,
@@ -49,6 +50,7 @@ def test_killed_at_every_commit(tmp_path: Path, calm: Calm, kind: str, part: int
         check(bed, expected)
 
 
+@pytest.mark.thorough
 def test_killed_at_other_moments(tmp_path: Path, calm: Calm) -> None:
     """While files are written, renamed, removed, commands started, captures and restores under way."""
     nursery, expected, moments = calm
@@ -83,6 +85,7 @@ def test_what_was_acknowledged_is_there(tmp_path: Path, calm: Calm) -> None:
         assert 0 < killed.acknowledged <= bed.rows() <= killed.acknowledged + 1
 
 
+@pytest.mark.thorough
 def test_killed_around_a_checkpoint(tmp_path: Path, calm: Calm) -> None:
     """A long run: a full snapshot of it is written, and what comes after it is replayed from there."""
     nursery, *_ = calm

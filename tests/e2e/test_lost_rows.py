@@ -20,6 +20,7 @@ from tests.e2e.cutting import commits_in, cut, drop_rows, flip, put_back
 from tests.e2e.killing import RUN, Bed, Result, beds, tree_of
 from tests.e2e.nursery import COMMITTED, Nursery
 from tests.postgres import URL_VARIABLE
+from tests.thorough import further
 
 Calm = tuple[Nursery, Result, int]
 ALL = os.environ.get("RAWKO_KILLS") == "all"
@@ -58,7 +59,7 @@ def journal_of(bed: Bed) -> Path:
     return journal
 
 
-@pytest.mark.parametrize("at", range(3, 31) if ALL else (9, 15, 21, 27))
+@pytest.mark.parametrize("at", range(3, 31) if ALL else (9, *further(15, 21, 27)))
 def test_the_log_is_cut_at_each_commit(calm: Calm, tmp_path: Path, at: int) -> None:
     """Of a run that was killed at different moments, since SQLite begins its log anew from time to time."""
     bed = Bed(calm[0], tmp_path / "bed")
@@ -94,7 +95,7 @@ def test_a_byte_of_the_log_is_damaged(calm: Calm, killed: Bed, part: float) -> N
         goes_on(killed, calm[1], f"damaged at {part}")
 
 
-@pytest.mark.parametrize("slice", range(2))
+@pytest.mark.parametrize("slice", [0, *further(1)])
 def test_an_older_copy_is_put_back(calm: Calm, killed: Bed, slice: int) -> None:
     """Any row may be the last one: a model's turn, a gate, a tool at work, a capture."""
     for last in range(1 + slice, 29, 1 if ALL else 4):
@@ -103,6 +104,7 @@ def test_an_older_copy_is_put_back(calm: Calm, killed: Bed, slice: int) -> None:
             goes_on(killed, calm[1], f"row {last} is the last")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("at", [10, 17, 24, 29])
 def test_rows_are_lost_again_and_again(calm: Calm, tmp_path: Path, at: int) -> None:
     """In a resume that had just set the files back, too; what it did is told apart from what came before."""
@@ -115,6 +117,7 @@ def test_rows_are_lost_again_and_again(calm: Calm, tmp_path: Path, at: int) -> N
     goes_on(bed, calm[1], "lost four times")
 
 
+@pytest.mark.thorough
 def test_an_older_dump_of_a_database_is_put_back(calm: Calm, tmp_path: Path) -> None:
     url = os.environ.get(URL_VARIABLE)
     if not url:

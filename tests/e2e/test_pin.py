@@ -13,6 +13,7 @@ import pytest
 from rawko.journal import SqlJournal
 from rawko.runtime.journal import StepRecord
 from tests.cli.shell import Ended, Shell
+from tests.thorough import further
 
 Typed = Callable[..., Ended]
 BOUND = """[tool.rawko.bindings]
@@ -80,7 +81,7 @@ def steps(rawko: Shell, run: str) -> list[StepRecord]:
     return asyncio.run(rows())
 
 
-@pytest.mark.parametrize("bound", [True, False], ids=["with its functions", "without its functions"])
+@pytest.mark.parametrize("bound", [True, *further(False)], ids=["with its functions", "without its functions"])
 @pytest.mark.parametrize(
     ("stem", "events"),
     [

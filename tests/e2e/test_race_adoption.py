@@ -79,6 +79,7 @@ def test_killed_while_it_is_checked_it_goes_on_though_the_winners_folder_is_gone
     assert "Taken over: 1 file changed" in done.report["summary"]
 
 
+@pytest.mark.thorough
 def test_killed_among_the_files_of_the_winner_it_finishes_the_merge(rawko: Shell) -> None:
     """Some of 1,000 files are written when the process is killed; a person's file is beside them."""
     rawko.write("mine.txt", "mine\n")

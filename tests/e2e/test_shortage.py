@@ -22,6 +22,7 @@ def limited(rawko: Shell, limit: str, *words: str) -> Ended:
     return ended
 
 
+@pytest.mark.thorough
 def test_too_few_open_files_interrupt_a_run_which_then_goes_on(rawko: Shell, typed: Typed) -> None:
     """Whatever it is that cannot be opened first, at every limit between none and enough."""
     scenario = rawko.scenario(

@@ -215,6 +215,7 @@ def test_under_the_arbiter_and_in_its_history_the_called_agent_has_its_own_name(
     assert rawko("replay", "last", "--trust").code == 0
 
 
+@pytest.mark.thorough
 def test_killed_at_every_moment_it_comes_to_the_same_end(tmp_path: Path) -> None:
     """A sample of all moments of a run in which the called agent writes files and runs commands."""
     replies = (

@@ -68,6 +68,7 @@ asyncio.run(rewind(Address.parse(sys.argv[1]), settings, journal=journal))
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("moment", ["before begin", "before append", "after append"])
 def test_a_rewind_that_is_killed_is_finished_by_the_next_command(travel: Travel, moment: str) -> None:
     """The files are back, the row is not written yet; or it is, and nothing else knows of it."""

@@ -113,6 +113,7 @@ def test_a_run_goes_on_on_another_machine_with_the_same_files(
     assert shown.count("\n") > 2
 
 
+@pytest.mark.thorough
 def test_a_question_is_answered_from_one_machine_and_the_run_is_set_back_from_another(
     bed: Bed, machines: tuple[Machine, Machine, Machine]
 ) -> None:

@@ -102,6 +102,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[int]]:
     return lines
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_program_is_typed_strictly(found: dict[str, set[int]]) -> None:
     assert set(found) == {"wrong.py"}, found

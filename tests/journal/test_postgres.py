@@ -134,6 +134,7 @@ async def test_a_server_that_is_not_there_is_told_without_its_password() -> None
     assert "refused" in str(caught.value)
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_killed_goes_on_from_postgres(journals: Journals, tmp_path: Path) -> None:
     """The same run as everywhere else: killed, resumed, killed, resumed; it ends as one that SQLite kept in peace."""
     with beds(tmp_path) as (_, calm, _), Nursery(str(journals.where)) as nursery:

@@ -76,6 +76,7 @@ def small(tmp_path: Path) -> Tree:
     return cast(Tree, SimpleNamespace(root=root, python=Path(sys.executable)))
 
 
+@pytest.mark.thorough
 def test_only_what_has_changed_is_measured_anew(small: Tree, tmp_path: Path) -> None:
     kept = tmp_path / "kept.json"
     low, high = "tests/test_low.py::test_low", "tests/test_high.py::test_high"

@@ -176,6 +176,7 @@ BOMB = """
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="measures with /proc")
 def test_a_bomb_needs_no_memory() -> None:

@@ -255,6 +255,7 @@ def test_lines_that_nobody_could_follow_become_rows(count: int, lines: int) -> N
     assert time.process_time() - started < 10
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_5000_flat_states_are_drawn_as_boxes_with_rows() -> None:
     chart = _tangle(5000, (1,))

@@ -58,6 +58,7 @@ def test_an_entry_with_other_keys_is_refused(tmp_path: Path) -> None:
         load_mutants(tmp_path)
 
 
+@pytest.mark.thorough
 def test_found_survived_and_broken_are_told_apart(tmp_path: Path) -> None:
     """One tree, real pytest: a defect that a test finds, one that none finds, one that does not even load."""
     tree = Tree(tmp_path)

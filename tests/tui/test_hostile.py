@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from rawko.app.following.watching import TAIL, Watched
 from rawko.app.records.record import read_record
 from rawko.app.views.conversation import HEAD_CHARS, TAIL_CHARS, Conversation
@@ -111,6 +113,7 @@ async def test_a_long_run_shows_its_latest_steps_and_earlier_ones_as_a_person_go
         assert "+" not in re.findall(r"×\d+(\+?)", left_half(view.screen))
 
 
+@pytest.mark.thorough
 async def test_costs_and_conversation_of_a_long_run_are_whole_once_they_are_looked_at(rawko: Shell) -> None:
     texts = [says("developer", call("write", file_path="a.txt", content=f"{n}\n"), text=f"Text {n}.") for n in (1, 2)]
     run = rawko(*ALONE, "--scenario", str(rawko.scenario(*texts, DONE))).report["run"]

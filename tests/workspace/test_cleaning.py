@@ -205,6 +205,7 @@ def test_a_cleaning_that_is_killed_loses_nothing(place: Place) -> None:
     assert joining({path.stem: path.stat().st_size for path in left if path.suffix == ".pack"}) == set()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_store_with_many_objects_is_packed_when_a_run_ends(place: Place) -> None:
     with place.open() as store:
@@ -288,6 +289,7 @@ def test_a_run_packs_what_lies_loose_where_it_is_much(place: Place) -> None:
         assert store.pack_if_many() is False
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(("edit", "steps"), [(one_large_file, 80), (many_small_files, 400)])
 def test_a_run_never_takes_more_than_twice_its_packed_state(

@@ -10,6 +10,7 @@ from tests.conformance.sismic_examples.suite import DIFFERENCES, failures, run_s
 TESTS = 146
 
 
+@pytest.mark.thorough
 def test_suite() -> None:
     try:
         sismic_folder()

@@ -94,6 +94,7 @@ def test_what_is_hidden_is_laid_over_the_files_before_the_checks_and_not_before(
     assert "failed with exit code" in one["checks"][0]["found"] and list(elsewhere.iterdir()) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("where", ["agent", "setup", "check"])
 def test_killed_it_goes_on_and_ended_attempts_are_not_made_again(rawko: Shell, where: str) -> None:
     kills = f"if [ ! -e {rawko.folder.parent}/go ]; then touch {rawko.folder.parent}/go; {KILL_RAWKO}; fi"

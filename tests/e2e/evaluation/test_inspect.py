@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from tests.cli.shell import Shell, call
 from tests.e2e.evaluation.test_eval import OUT, attempt, task, writes
 
@@ -31,6 +33,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.thorough
 def test_inspect_makes_the_attempts_scores_them_and_keeps_its_log(rawko: Shell) -> None:
     task(rawko, "good")
     task(rawko, "bad", OUT.replace("Write", "Please write"))

@@ -189,6 +189,7 @@ async def test_what_the_command_of_a_killed_rawko_has_made_goes_before_the_next_
     assert not (state / "running" / "guarded.json").exists()
 
 
+@pytest.mark.thorough
 async def test_more_repositories_than_five_hundred_are_guarded(bash: Bash, root: Path) -> None:
     for number in range(700):
         (root / f"group{number // 100}" / f"r{number}" / ".git" / "hooks").mkdir(parents=True)
