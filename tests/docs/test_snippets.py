@@ -78,7 +78,7 @@ def _commands() -> typer.core.TyperGroup:
 def test_command_lines_exist(page: str, line: str) -> None:
     group = _commands()
     words = shlex.split(line.split(" > ")[0])[1:]
-    command = group.commands.get(words[0])  # type: ignore[attr-defined]
+    command = group.commands.get(words[0])
     assert command is not None, f"{page}: no command {words[0]!r}"
     command = getattr(command, "commands", {}).get(words[1] if len(words) > 1 else "", command)
     known = {option for parameter in command.params for option in parameter.opts}

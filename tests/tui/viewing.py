@@ -37,9 +37,9 @@ class Viewed:
         return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
 
     async def until(self, text: str) -> str:
-        """Wait until the screen shows a text; the screen."""
+        """Wait until the screen shows a text, which may be wrapped; the screen."""
         for _ in range(1_200):
-            if text in (screen := self.screen):
+            if text in (screen := self.screen) or text in " ".join(screen.split()):
                 return screen
             await self._pilot.pause(0.1)
         raise AssertionError(f"{text!r} was not shown:\n{self.screen}")

@@ -289,7 +289,7 @@ async def test_a_lease_that_cannot_be_renewed_holds_until_it_runs_out(driver: Dr
         await asyncio.sleep(3600)
         return succeeded()
 
-    report = await worker(JournalLeases(Broken(), ttl_ms=300), driver, log=teller(told)).run(run_of(slow))
+    report = await worker(JournalLeases(Broken(), ttl_ms=1_500), driver, log=teller(told)).run(run_of(slow))
     assert (report.outcome, report.reason) == ("stopped", LEASE_LOST)
     assert "disk full" in told[0]
 
