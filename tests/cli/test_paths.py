@@ -51,6 +51,7 @@ READ: Mapping[tuple[str, str], Row] = {
     ("explore", "--policy"): Row("explore --policy {} true", ("policy.yaml", POLICY)),
     ("explore", "--scenario"): Row("explore --goal Look --scenario {} true", SCENARIO),
     ("check", "CHART..."): Row("check {}", CHART),
+    ("fmt", "CHART..."): Row("fmt {}", CHART),
     ("test", "CHART..."): Row("test {}", CHART),
     ("prove", "CHART"): Row("prove {}", CHART),
     ("prove", "--bounds"): Row("prove ../door.yaml --bounds {}", ("door.bounds.yml", "budget_guards: []\n")),

@@ -7,8 +7,6 @@ has already, or a smaller one, stays.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
@@ -22,6 +20,7 @@ from rawko.app.lab.windows import Window, with_window
 from rawko.app.lab.yaml_values import with_value
 from rawko.config import ConfigError, Settings, project_of
 from rawko.config.agents import agents_folder
+from rawko.processes.replacing import replace_text
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.documents import DocumentError, parse_document, read_text
 
@@ -202,22 +201,8 @@ def write(proposal: Proposal, settings: Settings) -> None:
         try:
             if read_text(change.path) != change.before:
                 raise ConfigError(f"{change.shown}: has changed since it was read; it was not written")
-            _replace(change.path, change.after)
+            replace_text(change.path, change.after)
         except OSError as error:
             raise ConfigError(f"{change.shown}: cannot be written: {error.strerror}") from error
         except DocumentError as error:
             raise ConfigError(str(error)) from error
-
-
-def _replace(path: Path, text: str) -> None:
-    mode = path.stat().st_mode & 0o777
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        temporary.chmod(mode)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

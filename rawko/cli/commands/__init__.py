@@ -94,6 +94,7 @@ _OF_CHARTS: Final[tuple[Callable[..., None], ...]] = (
         working.trust,
         working.rules,
         charts.check,
+        charts.fmt,
         charts.test,
         charts.prove,
         charts.diff_charts,

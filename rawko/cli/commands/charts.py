@@ -29,6 +29,17 @@ def check(
     raise typer.Exit(check_command(charts, bindings=bindings, trusted=trust_code))
 
 
+def fmt(
+    charts: Charts,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 where a chart would change.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Write nothing; show what would change, exit 1.")] = False,
+) -> None:
+    """Format charts: one layout, comments stay, the meaning is the same. - reads standard input, for editors."""
+    from rawko.cli.authoring.formatting import format_command
+
+    raise typer.Exit(format_command(charts, is_check=check, is_diff=diff))
+
+
 def test(
     charts: Charts,
     bindings: BindingsOption = None,

@@ -18,6 +18,7 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Go back, and elsewhere": ("rewind", "fork", "adopt", "branch", "replay", "pin"),
     "Charts": (
         "check",
+        "fmt",
         "test",
         "prove",
         "paths",
@@ -80,6 +81,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "branch": ("rawko branch @last feature/parser",),
     "pin": ("rawko pin @42 -o rawko.feature",),
     "check": ("rawko check statecharts/ --watch", "rawko check door.yaml --bindings door.names"),
+    "fmt": ("rawko fmt statecharts/", "rawko fmt door.yaml --diff"),
     "test": ("rawko test statecharts/", 'rawko test door.yaml -k "locked"'),
     "diagram": ("rawko diagram door.yaml -o door.svg", "rawko diagram orchestrator --run last -o run.svg"),
     "new": ("rawko new chart door", "rawko new agent translator"),

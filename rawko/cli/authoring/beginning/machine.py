@@ -12,8 +12,8 @@ CHART: Final = """\
 # A machine that runs agents: `rawko run "TASK" --agent NAME`; `rawko simulate NAME.yaml` steps through it.
 statechart:
   name: NAME
-  context: Memory
   description: A writer works and a reviewer judges, round after round, until the work is approved
+  context: Memory
   root state:
     name: NAME
     initial: at_work

@@ -1,0 +1,55 @@
+"""`format_chart`: the YAML of a chart in one layout, after it was seen that it means the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import fields
+
+from rawko.chart.definition import Chart
+from rawko.chart.errors import ChartError
+from rawko.chart.formatting.comments import Comments
+from rawko.chart.formatting.key_order import order_chart
+from rawko.chart.formatting.layout import lines_of
+from rawko.chart.formatting.tree import Collection, read_tree
+from rawko.chart.parse import parse_chart
+
+
+class Unformattable(ValueError):
+    """A sound chart that cannot be formatted without a change of what it says; it is left as it is."""
+
+
+def format_chart(text: str, *, file: str = "<chart>") -> str:
+    """The text of a chart in one layout: indentation, order of keys, quotes, blank lines; comments stay.
+
+    Texts that are formatted already come out as they are. Python code in the chart is read, never run.
+
+    Raises:
+        ChartSyntaxError, ChartError: It is no chart, or one with defects; nothing can be said of its meaning then.
+        Unformattable: The result would not be the same chart with the same comments.
+    """
+    before = parse_chart(text, file=file, trusted=True)
+    plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    if plain.startswith("%"):
+        raise Unformattable(f"{file}: it begins with a directive of YAML (%); leave it out")
+    tree = read_tree(plain)
+    if isinstance(tree.root, Collection):
+        order_chart(tree.root)
+    found = "\n".join(lines_of(tree)) + "\n"
+    try:
+        after = parse_chart(found, file=file, trusted=True)
+    except ChartError as error:
+        raise Unformattable(f"{file}: it cannot be formatted: {error}") from error
+    if not _is_same(before, after) or _comments(found) != _comments(plain):
+        raise Unformattable(f"{file}: it cannot be formatted without a change of what it says")
+    return found.replace("\n", "\r\n") if "\r\n" in text else found
+
+
+def _is_same(before: Chart, after: Chart) -> bool:
+    """Whether two charts say the same, descriptions and the order of states included; where it stands may differ."""
+    names = [field.name for field in fields(Chart) if field.name not in ("position", "marks", "hash_of")]
+    same = all(getattr(before, name) == getattr(after, name) for name in names)
+    return same and list(before.states) == list(after.states) and before.hash == after.hash
+
+
+def _comments(text: str) -> Counter[str]:
+    return Counter(line for line in Comments(text).rest() if line)

@@ -1,0 +1,98 @@
+"""`rawko fmt`: charts in one layout, with their comments; written, only checked, or shown as a difference."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from difflib import unified_diff
+from pathlib import Path
+from typing import Final
+
+from rawko.chart import ChartError, shipped_charts
+from rawko.chart.errors import ChartFileError
+from rawko.chart.formatting import Unformattable, format_chart
+from rawko.chart.parse import read_text
+from rawko.cli.authoring.chart_files import chart_files
+from rawko.cli.output import BAD_INPUT, Painter, complain, visible_line
+from rawko.processes.replacing import replace_text
+
+UNFORMATTED: Final = 1
+"""The exit code of --check and --diff where something would be changed."""
+STANDARD_INPUT: Final = Path("-")
+
+
+def format_command(paths: Sequence[Path], *, is_check: bool, is_diff: bool) -> int:
+    """Format charts in their files. 1 where `is_check` or `is_diff` and one would change, 2 where one cannot be read
+    or written; the others are formatted all the same."""
+    if STANDARD_INPUT in paths:
+        if len(paths) > 1:
+            return complain("'-' is standard input; it is formatted alone")
+        return _format_input(is_check=is_check, is_diff=is_diff)
+    problems: list[str] = []
+    charts = set(shipped_charts())
+    for path in paths:
+        if not path.exists() and str(path) in charts:
+            problems.append(f"{path}: is shipped with rawko, and formatted; name a file or a folder of your own")
+    files = chart_files([path for path in paths if path.exists() or str(path) not in charts], problems)
+    changed = 0
+    for file in files:
+        try:
+            before = read_text(file)
+            after = format_chart(before, file=str(file))
+            if after == before:
+                continue
+            changed += 1
+            if is_diff:
+                _show(before, after, file)
+            elif not is_check:
+                replace_text(file, after)
+            if not is_diff:
+                print(visible_line(f"{'would format' if is_check else 'formatted'} {file}"))
+        except (ChartError, ChartFileError, Unformattable) as error:
+            problems += _defects(error)
+        except OSError as error:
+            problems.append(f"{file}: cannot be written: {error.strerror}; it is as it was")
+    for problem in problems:
+        complain(problem)
+    if problems:
+        return BAD_INPUT
+    _conclude(len(files), changed, is_kept=is_check or is_diff)
+    return UNFORMATTED if changed and (is_check or is_diff) else 0
+
+
+def _format_input(*, is_check: bool, is_diff: bool) -> int:
+    """Format standard input to standard output, for editors."""
+    try:
+        before = sys.stdin.buffer.read().decode("utf-8-sig")
+        after = format_chart(before, file="<stdin>")
+    except UnicodeDecodeError:
+        return complain("<stdin>: is not UTF-8")
+    except (ChartError, Unformattable) as error:
+        for problem in _defects(error):
+            complain(problem)
+        return BAD_INPUT
+    if is_diff:
+        _show(before, after, Path("<stdin>"))
+    elif not is_check:
+        sys.stdout.write(after)
+    return UNFORMATTED if after != before and (is_check or is_diff) else 0
+
+
+def _defects(error: Exception) -> Iterator[str]:
+    diagnostics = getattr(error, "diagnostics", ())
+    return (str(each) for each in diagnostics or (error,))
+
+
+def _show(before: str, after: str, file: Path) -> None:
+    paint = Painter(sys.stdout)
+    styles = {"+": "green", "-": "red"}
+    for line in unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), lineterm=""):
+        style = styles.get(line[:1])
+        print(paint(visible_line(line), style) if style else visible_line(line))
+
+
+def _conclude(files: int, changed: int, *, is_kept: bool) -> None:
+    if not changed:
+        print(f"{files} chart{'s' if files != 1 else ''}: formatted already", file=sys.stderr)
+    elif is_kept:
+        print(f"{changed} of {files} would be formatted", file=sys.stderr)
