@@ -25,6 +25,7 @@ _POINTER = re.compile(r"[0-9a-f]{64}")
 _RAW, _DEFLATED = b"\0", b"\1"
 _MIN_DEFLATED = 64
 _PLAIN: Final = frozenset({int, float, bool, type(None)})
+_NESTED: Final = frozenset({dict, list})
 _encoder: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 Fetch = Callable[[bytes], bytes]
@@ -106,28 +107,43 @@ def unpack(text: str, fetch: Fetch) -> Any:
             raise ValueError(f"blob {pointer[:12]} is damaged: its content has another digest")
         return data.decode("utf-8", "surrogatepass")
 
+    # What was read belongs to nobody else: parts are replaced in place, and only objects and lists cost a call.
+
     def visit(part: Any) -> Any:
-        if isinstance(part, dict):
-            if _BLOB in part:
-                pointer = part[_BLOB]
-                return inside(part["value"]) if pointer is None else content(pointer)
-            if _PAGES in part:
-                pages = [visit(item) for pointer in part[_PAGES] for item in json.loads(content(pointer))]
-                return pages + [visit(item) for item in part["rest"]]
-            return inside(part)
-        if isinstance(part, list):
-            return [visit(item) for item in part]
-        return part
+        if type(part) is list:
+            return listed(part)
+        if _BLOB in part:
+            pointer = part[_BLOB]
+            return inside(part["value"]) if pointer is None else content(pointer)
+        if _PAGES in part:
+            pages = [listed(json.loads(content(pointer))) for pointer in part[_PAGES]]
+            return [item for page in (*pages, listed(part["rest"])) for item in page]
+        return inside(part)
 
     def inside(part: dict[str, Any]) -> dict[str, Any]:
-        return {key: visit(item) for key, item in part.items()}
+        for key, item in part.items():
+            if type(item) in _NESTED:
+                part[key] = visit(item)
+        return part
 
-    return visit(json.loads(text))
+    def listed(items: list[Any]) -> list[Any]:
+        for index, item in enumerate(items):
+            if type(item) in _NESTED:
+                items[index] = visit(item)
+        return items
+
+    value = json.loads(text)
+    return visit(value) if type(value) in _NESTED and _holds_pointers(text) else value
+
+
+def _holds_pointers(text: str) -> bool:
+    """Whether something may have been taken out of a packed text: most rows are short, and hold all that they say."""
+    return _BLOB in text or _PAGES in text
 
 
 def pointers(text: str) -> Iterable[bytes]:
     """Digests that a packed text may point to: no pointer is missed, but a text may name a digest that is none."""
-    return map(bytes.fromhex, _POINTER.findall(text))
+    return map(bytes.fromhex, _POINTER.findall(text)) if _holds_pointers(text) else ()
 
 
 def squeeze(data: bytes) -> bytes:

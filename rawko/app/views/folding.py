@@ -6,7 +6,8 @@ Row 29 ends the invocation `execute_tool` that row 27 began: "bash python3 -m py
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
@@ -64,6 +65,7 @@ class StepFold:
         self._folders: Mapping[str, str] = {}
         self._asked_as: Mapping[str, str] = {}
         self._tree: str | None = None
+        self._is_comparing = True
         self._started: float | None = None
         self.last = 0
 
@@ -182,6 +184,15 @@ class StepFold:
 
     # ------------------------------------------------------------ files
 
+    @contextmanager
+    def without_files(self) -> Iterator[None]:
+        """In here snapshots are taken note of, and not compared: for rows whose views are not shown."""
+        self._is_comparing = False
+        try:
+            yield
+        finally:
+            self._is_comparing = True
+
     def _captured(self, record: StepRecord) -> tuple[str | None, tuple[FileChange, ...]]:
         data = None if record.event is None else record.event["data"]
         found = at(data, "output", "snapshot")
@@ -192,7 +203,7 @@ class StepFold:
         return commit, self._changes(before, tree)
 
     def _changes(self, before: str | None, after: str | None) -> tuple[FileChange, ...]:
-        if self._trees is None or before is None or after is None or before == after:
+        if not self._is_comparing or self._trees is None or before is None or after is None or before == after:
             return ()
         try:
             return self._trees.changes(before, after)

@@ -7,7 +7,7 @@ step that says so, and the rows after it are read.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 
 from rawko.app.records.journal import open_journal
@@ -74,8 +74,9 @@ class StepReader:
                 self._last = number
         except JournalError as error:
             raise ConfigError(str(error)) from error
-        while self._last < after and await self.page(after):
-            pass
+        with self.fold.without_files() if self._then is None else nullcontext():  # their views are dropped
+            while self._last < after and await self.page(after):
+                pass
 
     async def page(self, until: int | None = None) -> Sequence[StepView]:
         """The next steps, up to `PAGE`; none where there are no more now.
