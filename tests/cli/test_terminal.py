@@ -76,7 +76,7 @@ def test_a_command_is_shown_whole_and_plain(rawko: Shell) -> None:
 
 
 def test_what_was_typed_before_the_question_is_no_answer(rawko: Shell) -> None:
-    slow = says("developer", write("1"), text="Wait a moment.", delay="1s")
+    slow = says("developer", write("1"), text="Wait a moment.", delay="3s")
     with alone(rawko, slow, DONE) as terminal:
         terminal.wait_for("run ")
         terminal.enter("always")

@@ -54,10 +54,7 @@ def test_a_command_dies_with_its_rawko(rawko: Shell) -> None:
     started.wait_until(lambda: len(rawko.processes_of(f"sleep {mark}")) > 1)
     started.process.kill()
     started.process.wait()
-    until = time.monotonic() + 20
-    while left := rawko.processes_of(f"sleep {mark}"):
-        assert time.monotonic() < until, left
-        time.sleep(0.02)
+    rawko.wait_gone(f"sleep {mark}")
 
 
 def test_what_was_allowed_stays_allowed_after_an_answer_from_elsewhere(rawko: Shell) -> None:

@@ -15,17 +15,21 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.cli.shell import Shell
 from tests.web.conftest import Server
-from tests.web.recorded import ended_run, waiting_run
+from tests.web.recorded import TASK, waiting_run
 
 FOLDER = Path(__file__).parents[2] / "docs" / "inspector"
+EVENT = 7
+"""The place of the event in a row of steps."""
 OLDER = "def fizzbuzz(n: int) -> str:\n    return str(n)\n"
 """What the program was before, so that the approval shows a change."""
 
 
 def draw(browser: Browser, server: Server, ended: str, waiting: str) -> None:
-    """A run in light, an approval in dark, a run on a phone, a chart with the coverage of its contract in dark."""
+    """A run in light at a failure, an approval in dark, a run on a phone, a chart with coverage in dark."""
+    rows = server.get(f"/api/runs/{ended}/steps")["rows"]
+    step = next(row[0] for row in rows if row[EVENT] == "error.invoke.execute_agent")
     shots = (
-        ("run", f"/runs/{ended}", 1440, 900, "light", ""),
+        ("run", f"/runs/{ended}/{step}", 1440, 900, "light", ""),
         ("approval", f"/runs/{waiting}", 1440, 900, "dark", "Enter"),
         ("phone", f"/runs/{waiting}", 390, 844, "light", ""),
     )
@@ -62,7 +66,7 @@ def main() -> int:
     shutil.rmtree(base, ignore_errors=True)
     base.mkdir()
     shell = Shell(base)
-    ended = ended_run(shell)
+    ended = str(shell("run", TASK, "--yes", "--scenario", "fizzbuzz", "--json", "--quiet").report["run"])
     shell.write("fizzbuzz.py", OLDER)
     waiting = waiting_run(shell)
     server = Server(shell)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
@@ -147,6 +148,13 @@ def test_files_are_compared_with_any_step_by_a_slider_or_its_number(looking: Tab
     page.wait_for_selector(".file:has-text('plan3.py')")
 
 
+BARS = """async (rows) => {
+  const [{ Strip }, { laneOf }] = await Promise.all([import('/pages/strip.js'), import('/pages/model.js')]);
+  const bars = Strip.prototype.barsOf.call({ model: { rows, showsLeft: false } });
+  return bars.map(([begun, ended, row]) => [laneOf(row), begun, ended]);
+}"""
+
+
 def test_hostile_texts_stay_texts(looking: Tab, shown: Shown) -> None:
     run = ended_run(shown.shell, text=HOSTILE, name="<b>x.py", content=f"{HOSTILE}\n")
     page = looking.go(f"/runs/{run}")
@@ -162,6 +170,18 @@ def test_hostile_texts_stay_texts(looking: Tab, shown: Shown) -> None:
     assert "\u202e" not in page.locator("body").inner_text()
 
 
+def test_the_bars_of_a_lane_do_not_cover_each_other(looking: Tab, shown: Shown) -> None:
+    words = ("run", "Write fizzbuzz", "--scenario", "fizzbuzz", "--yes", "--json", "--quiet")
+    run = shown.shell(*words).report["run"]
+    rows = shown.server.get(f"/api/runs/{run}/steps")["rows"]
+    lanes: dict[str, list[tuple[float, float]]] = {}
+    for lane, begun, ended in looking.go(f"/runs/{run}").evaluate(BARS, rows):
+        lanes.setdefault(lane, []).append((begun, ended))
+    assert lanes.keys() == {"arbiter", "planner", "developer", "tester", "reviewer", "you"}
+    for lane, bars in lanes.items():
+        assert all(one[1] <= other[0] + 0.002 for one, other in pairwise(bars)), (lane, bars)
+
+
 def test_an_approval_is_reviewed_and_given_by_a_key(looking: Tab, shown: Shown) -> None:
     written = shown.shell.folder / "reviewed.py"
     written.write_text("# mine\n", encoding="utf-8")
@@ -173,6 +193,9 @@ def test_an_approval_is_reviewed_and_given_by_a_key(looking: Tab, shown: Shown) 
     page.wait_for_selector(".review .diff .line.added")
     assert page.locator(".review .diff .line.removed").inner_text().endswith("# mine")
     assert "exactly what will be written" in page.locator(".review").inner_text()
+    assert "May developer write reviewed.py?" in page.locator(".review h1").inner_text()
+    keys = page.locator(".foot-keys").inner_text()
+    assert "approve this tool" in keys and "keep the rule" in keys and "next step" not in keys, keys
     assert written.read_text(encoding="utf-8") == "# mine\n"
     page.keyboard.press("w")
     page.wait_for_selector("dialog[open]")

@@ -11,11 +11,11 @@ addEventListener("focus", () => (focusedAt = performance.now()));
 addEventListener("blur", () => (focusedAt = Infinity));
 document.addEventListener("visibilitychange", () => (focusedAt = document.hidden ? Infinity : performance.now()));
 
-// Each: [names, words, act, isDeciding].
-export function use(keys) {
+// Each: [names, words, act, isDeciding]. The footer shows the first ones.
+export function use(keys, most = 9) {
   table = keys;
   const footer = document.querySelector(".foot-keys");
-  footer?.replaceChildren(...keys.filter(([, words]) => words).slice(0, 9).map(([names, words]) => h("span", null, names.slice(0, 3).map((name) => h("kbd", null, name)), " ", words)), h("span", null, h("kbd", null, "?"), " all keys"));
+  footer?.replaceChildren(...keys.filter(([, words]) => words).slice(0, most).map(([names, words]) => h("span", null, names.slice(0, 3).map((name) => h("kbd", null, name)), " ", words)), h("span", null, h("kbd", null, "?"), " all keys"));
 }
 
 export function isSettled() {

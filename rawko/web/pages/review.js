@@ -3,7 +3,7 @@
 import { h, fill, button } from "./dom.js";
 import { get } from "./api.js";
 import { ROW, look } from "./model.js";
-import { took } from "./format.js";
+import { cost, exact, took } from "./format.js";
 import { facts, message, value } from "./detail.js";
 import { diffOf, newFile, showDiff } from "./diff.js";
 
@@ -18,7 +18,7 @@ export function review(model, actions, close) {
   const node = h(
     "section",
     { class: "review" },
-    h("header", null, h("h1", null, "May ", needs.agent || "the agent", " run ", h("span", { class: "code" }, needs.call?.name ?? "this"), "?"), h("span", { class: "muted" }, `step ${needs.number} · ${model.view.run}`), button("Back", "Esc", close)),
+    h("header", null, h("h1", null, "May ", needs.agent || "the agent", changesFile ? " " : " run ", h("span", { class: "code" }, [needs.call?.name ?? "this", changesFile ? needs.call.input?.file_path : ""].filter(Boolean).join(" ")), "?"), h("span", { class: "muted" }, `step ${needs.number} · ${model.view.run}`), button("Back", "Esc", close)),
     h(
       "div",
       { class: "review-left panel" },
@@ -42,7 +42,7 @@ export function review(model, actions, close) {
         reason,
         button("Deny with this reason", "D", () => actions.send("deny", reason.value), "danger wide"),
       ),
-      h("section", { class: "panel" }, h("header", null, h("b", null, "Who asks")), facts([["agent", needs.agent], ["tool", h("code", null, needs.call?.name ?? "–")], ["folder", model.view.workspace], ["so far", `${model.view.steps} steps`]])),
+      h("section", { class: "panel" }, h("header", null, h("b", null, "Who asks")), facts([["agent", needs.agent], ["tool", h("code", null, needs.call?.name ?? "–")], ["folder", model.view.workspace], ["so far", soFar(model)]])),
     ),
   );
   const before = model.shownRows.filter((n) => n < needs.number).slice(-4);
@@ -62,6 +62,11 @@ export function review(model, actions, close) {
     if (last) led.append(message({ ...last, content: (Array.isArray(last.content) ? last.content : []).filter((one) => one.type === "text" || one.type === "thinking") }));
   }, () => {});
   return node;
+}
+
+function soFar(model) {
+  const used = model.isPart ? null : model.sums[Math.min(model.view.needs.number, model.sums.length) - 1];
+  return [`${model.view.steps} steps`, used?.tokens ? `${exact(used.tokens)} tokens` : "", used?.cost ? cost(used.cost) : ""].filter(Boolean).join(" · ");
 }
 
 // The change of the file on disk, the whole of a new file; where a passage is not in the file, the call's own texts.

@@ -17,6 +17,7 @@ import { Strip } from "./strip.js";
 import { remember, go } from "./place.js";
 
 const PART = 100;
+const ANSWERS = ["A", "T", "R", "W", "D", "Esc"];
 
 export class RunScreen {
   constructor(run, step, tab) {
@@ -420,16 +421,22 @@ export class RunScreen {
     this.reviewing = shown;
     this.node.classList.add("reviewing");
     this.node.append(shown);
+    this.keys();
   }
 
   endReview() {
     this.reviewing?.remove();
     this.reviewing = null;
     this.node.classList.remove("reviewing");
+    this.keys();
   }
 
+  // While a call is reviewed, the footer names the keys that answer it.
   keys() {
-    use(this.keyTable());
+    const table = this.keyTable();
+    if (!this.reviewing) return use(table);
+    const answers = table.filter(([names]) => ANSWERS.includes(names[0]));
+    return use([...answers, ...table.filter((one) => !answers.includes(one))], answers.length);
   }
 
   keyTable() {
@@ -437,7 +444,7 @@ export class RunScreen {
     const decide = (act) => () => this.model.view.needs && act();
     const acting = isOffline
       ? []
-      : [[["A"], "approve, answer", decide(() => actions.approve("once")), true], [["T"], "approve this tool", decide(() => actions.approve("tool")), true], [["W"], "approve all", decide(() => actions.approve("always")), true], [["D"], "deny", decide(() => actions.deny()), true], [["↵"], "review", () => this.review()], [["R"], "rewind here", () => (this.reviewing ? actions.keepRule() : actions.rewind()), true], [["F"], "fork here", () => actions.fork(), true], [["P"], "pin as contract", () => actions.pin(), true], [["E", "M"], "send an event", () => actions.event(), true], [["X"], "cancel", () => actions.cancel(), true], [["C"], "compare", () => go("/compare/" + this.run)]];
+      : [[["A"], "approve, answer", decide(() => actions.approve("once")), true], [["T"], "approve this tool", decide(() => actions.approve("tool")), true], [["W"], "approve all", decide(() => actions.approve("always")), true], [["D"], "deny", decide(() => actions.deny()), true], [["↵"], "review", () => this.review()], [["R"], this.reviewing ? "keep the rule" : "rewind here", () => (this.reviewing ? actions.keepRule() : actions.rewind()), true], [["F"], "fork here", () => actions.fork(), true], [["P"], "pin as contract", () => actions.pin(), true], [["E", "M"], "send an event", () => actions.event(), true], [["X"], "cancel", () => actions.cancel(), true], [["C"], "compare", () => go("/compare/" + this.run)]];
     return [
       [["J", "↓"], "next step", () => this.move(1)],
       [["K", "↑"], "step before", () => this.move(-1)],

@@ -35,10 +35,14 @@ export class Strip {
 
   barsOf() {
     const found = [];
+    const machines = new Map();
     for (const row of this.model.rows) {
+      // A failure that ends the agent's machine takes as long as all bars of that agent: it is a mark behind them.
+      const isEnd = row[ROW.isError] && (machines.get(laneOf(row)) ?? "").startsWith(row[ROW.actor] + "/");
+      machines.set(laneOf(row), row[ROW.actor]);
       if (QUIET.has(row[ROW.kind]) || (row[ROW.isLeft] && !this.model.showsLeft)) continue;
       const end = row[ROW.seconds];
-      found.push([row[ROW.took] === null ? end : Math.max(end - row[ROW.took], 0), end, row]);
+      found.push([row[ROW.took] === null || isEnd ? end : Math.max(end - row[ROW.took], 0), end, row]);
     }
     return found.filter(([, , row]) => row[ROW.kind] !== "handover" || row[ROW.agent] === "arbiter");
   }
