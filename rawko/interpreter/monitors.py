@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from sismic.clock import SynchronizedClock
 from sismic.model import MetaEvent
@@ -22,7 +22,22 @@ from rawko.interpreter.running.interpreter import Interpreter
 from rawko.interpreter.running.listeners import PropertyListener
 
 STEP_ENDED: Final = "step ended"
+MONITOR_GUARDS: Final = Bindings()
+"""Guards for any monitor: `is_state(name='open')` of a state that is entered or left, `is_event(name='OPEN')` of an
+event that is consumed or sent. Joined with a monitor's own by `|`."""
 _OF_A_STEP: Final = ("state entered", "state exited")
+
+
+@MONITOR_GUARDS.guard
+def is_state(context: Any, event: Any, *, name: str) -> bool:
+    """The state that is entered or left has this name."""
+    return bool(event.state == name)
+
+
+@MONITOR_GUARDS.guard
+def is_event(context: Any, event: Any, *, name: str) -> bool:
+    """The event that is consumed or sent has this name."""
+    return bool(event.event.name == name)
 
 
 class MonitorViolated(InterpreterError):

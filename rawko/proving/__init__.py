@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from rawko.proving.bounds import NO_BOUNDS, Bounds, BoundsError, read_bounds
-from rawko.proving.control import ControlStep, Outcome, TooManyChoices
+from rawko.proving.control import ControlStep, TooManyChoices
 from rawko.proving.exploring.exploration import Exploration, explore
+from rawko.proving.monitoring.monitor import MonitorStep, heard_by
+from rawko.proving.monitoring.product import check_monitor
+from rawko.proving.outcomes import Outcome
 from rawko.proving.properties import PROPERTIES, Finding, Verdict, check_properties
 from rawko.proving.replaying import replay
 from rawko.proving.system import ControlSystem, Move, SystemState
@@ -18,13 +21,16 @@ __all__ = [
     "ControlSystem",
     "Exploration",
     "Finding",
+    "MonitorStep",
     "Move",
     "Outcome",
     "SystemState",
     "TooManyChoices",
     "Verdict",
+    "check_monitor",
     "check_properties",
     "explore",
+    "heard_by",
     "read_bounds",
     "replay",
 ]

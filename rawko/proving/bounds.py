@@ -12,6 +12,7 @@
     context: {tries: [0, 3], mode: {values: [fast, slow]}}   values of context fields: whole numbers from, to; or all
     leads_to: {cancelling: [cancelled]}     states that follow a state, if actors end and timers fire
     accepted: {cycles: "why it may fail"}   properties whose failure is known, each with its reason
+    answers: {has_grown: true}              of a monitor, and alone there: how guards answer that read data
 
 It stands beside the chart as `NAME.bounds.yml`, or is named by `--bounds`.
 """
@@ -29,7 +30,17 @@ from rawko.named_files import is_pipe, near_path
 from rawko.proving.budgets import MAX_BUDGETS, Budget
 from rawko.proving.contexts import Value
 
-KEYS = ("budget_guards", "actor_events", "person_actors", "raises", "sends", "context", "leads_to", "accepted")
+KEYS = (
+    "budget_guards",
+    "actor_events",
+    "person_actors",
+    "raises",
+    "sends",
+    "context",
+    "leads_to",
+    "accepted",
+    "answers",
+)
 BUDGET_KEYS = ("guard", "goes_on", "counted_by", "refilled_by")
 MAX_BYTES = 1_000_000
 MAX_VALUES = 1_000
@@ -52,6 +63,7 @@ class Bounds:
     context: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     leads_to: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     accepted: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, bool | str] = field(default_factory=dict)
 
 
 NO_BOUNDS = Bounds()
@@ -98,6 +110,7 @@ def read_bounds(path: Path) -> Bounds:
         context=_contexts(path, content.get("context")),
         leads_to=_lists(path, "leads_to", content.get("leads_to")),
         accepted=_reasons(path, content.get("accepted")),
+        answers=_answers(path, content.get("answers")),
     )
 
 
@@ -170,6 +183,20 @@ def _values(path: Path, where: str, found: Any) -> tuple[Value, ...]:
 
 def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
+
+
+def _answers(path: Path, found: Any) -> dict[str, bool | str]:
+    if found is None:
+        return {}
+    if not isinstance(found, dict) or not all(
+        isinstance(name, str) and (isinstance(said, bool) or (isinstance(said, str) and said))
+        for name, said in found.items()
+    ):
+        raise BoundsError(
+            f"{path}: answers is {found!r}; a mapping from guards of a monitor to true, false, a guard of its machine, "
+            "or `not` and such a guard is accepted"
+        )
+    return dict(found)
 
 
 def _reasons(path: Path, found: Any) -> dict[str, str]:

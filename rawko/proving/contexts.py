@@ -37,7 +37,7 @@ class _Unread(BaseException):
     """A function reads what is not known."""
 
 
-class _Known:
+class Known:
     """A context or an event of which some fields are known; reading any other one raises `_Unread`."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -88,6 +88,11 @@ class BoundedContext:
         self.first = self._first(chart)
 
     @property
+    def answers_guards(self) -> bool:
+        """Whether `answer` can know anything."""
+        return bool(self.values)
+
+    @property
     def count(self) -> int:
         """Of all combinations of values."""
         count = 1
@@ -100,7 +105,7 @@ class BoundedContext:
         call = self._guards.get(guard)
         if call is None or not self.values:
             return None
-        answer = self._result("guard", call.name, call.arguments, fields, event, bool)
+        answer = self._result("guard", call.name, call.arguments, fields, {"name": event}, bool)
         if answer is not UNKNOWN:
             self.computed.add(guard)
         return None if answer is UNKNOWN else bool(answer)
@@ -116,7 +121,7 @@ class BoundedContext:
         if isinstance(action, d.AssignAction):
             found = {name: self._written(value, fields) for name, value in action.values if name in self.values}
         elif isinstance(action, d.CallAction):
-            found = self._result("action", action.name, action.arguments, fields, event, self._assigned)
+            found = self._result("action", action.name, action.arguments, fields, {"name": event}, self._assigned)
             if found is UNKNOWN:
                 found = dict.fromkeys(self.values, UNKNOWN)
         else:
@@ -151,7 +156,7 @@ class BoundedContext:
         name: str,
         arguments: d.Arguments,
         fields: Mapping[str, Any],
-        event: str,
+        event: Mapping[str, Any],
         read: Callable[[Any], Any],
     ) -> Any:
         """The result of a function, called twice; UNKNOWN where it cannot be known."""
@@ -160,7 +165,7 @@ class BoundedContext:
         function = self._functions.get(kind, name)
         try:
             given = {key: self._argument(value, fields) for key, value in arguments}
-            results = [read(function(_Known(fields), _Known({"name": event}), **given)) for _ in range(2)]
+            results = [read(function(Known(fields), Known(event), **given)) for _ in range(2)]
         except _Unread:
             return UNKNOWN
         except Exception as error:  # noqa: BLE001 - a function of the project: what it raises is told
@@ -176,7 +181,7 @@ class BoundedContext:
         if isinstance(value, d.LiteralArgument):
             return freeze(value.value, "argument")
         if isinstance(value, d.Reference) and value.root == "context" and len(value.path) == 1:
-            return _Known(fields)[value.path[0]]
+            return Known(fields)[value.path[0]]
         raise _Unread
 
     def _written(self, value: Any, fields: Mapping[str, Any]) -> Any:

@@ -13,86 +13,46 @@ and so on until all answers were given. One guard has one answer as long as neit
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from rawko.chart.definition import Action, Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.clocks import SimulatedClock
-from rawko.interpreter.compiled.tables import Node
-from rawko.interpreter.data.events import INIT, Event, make_event
+from rawko.interpreter.data.events import INIT, make_event
 from rawko.interpreter.data.receipt import Receipt
 from rawko.interpreter.errors import EventlessCycleError
-from rawko.interpreter.stepping.event_queue import Timer
 from rawko.interpreter.stepping.machine import Machine
 from rawko.interpreter.stepping.microstep import microstep
 from rawko.interpreter.stepping.recovery import undo
 from rawko.interpreter.stepping.stability import process, stabilise
 from rawko.interpreter.stepping.transaction import Transaction
 from rawko.proving.bounds import NO_BOUNDS, Bounds
-from rawko.proving.budgets import NO_SPENDING, Budgets, Spending
+from rawko.proving.budgets import Budgets
 from rawko.proving.contexts import BoundedContext, OutOfBounds
+from rawko.proving.hearing.runs import Part, Steps, parts_of, traced
+from rawko.proving.hearing.traces import NOTHING_HEARD, Heard
+from rawko.proving.outcomes import (
+    BEYOND,
+    CYCLE,
+    LONG,
+    ROUND,
+    UNHANDLED,
+    Control,
+    Outcome,
+    bare,
+    staged,
+)
 from rawko.proving.script import Repeated, Script, scripted_bindings, settled
-from rawko.proving.skeleton import UNKNOWN_MS, skeleton
+from rawko.proving.skeleton import skeleton
 
 MAX_OUTCOMES: Final = 1024
 """Ways of one macrostep; a chart with more is not explored to its end."""
-UNKNOWN_DELAY: Final = -1.0
-CYCLE: Final = "eventless cycle"
-ROUND: Final = "eventless round"
-LONG: Final = "long macrostep"
-UNHANDLED: Final = "unhandled error"
-BEYOND: Final = "beyond bounds"
 MICROSTEPS: Final = 120
 """Microsteps of one macrostep: one that takes more ends, if at all, by what its data comes to."""
-
-Answers: TypeAlias = tuple[tuple[str, bool], ...]
-Change: TypeAlias = tuple[str, str, float] | str
-"""A timer set: (id, event, delay in seconds or UNKNOWN_DELAY); or the id of one that is cancelled."""
 
 
 class TooManyChoices(ValueError):
     """One macrostep can go in more than MAX_OUTCOMES ways."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """One way in which a macrostep can go.
-
-    Attributes:
-        control: Afterwards; that of before, where there is a problem.
-        stopped, started: Invocations, as bits by `ControlStep.invocations`; those stopped are stopped first.
-        timers: Changes of timers, in order.
-        sent: Events that the machine sends to itself, in order.
-        answers: Guards that were asked, in order, each with its answer.
-        transitions: Taken, by index, in order.
-        is_still: No state was left or entered.
-        problem: CYCLE (an eventless cycle that no data ends), ROUND (one that changes data and asks guards: it may
-            end), LONG (more than MICROSTEPS), UNHANDLED, BEYOND (the bounds of a context field), or "".
-        spending: Budgets that were asked, counted and refilled; of a ROUND: within the round.
-    """
-
-    control: int
-    stopped: int = 0
-    started: int = 0
-    timers: tuple[Change, ...] = ()
-    sent: tuple[str, ...] = ()
-    answers: Answers = ()
-    transitions: tuple[int, ...] = ()
-    is_still: bool = True
-    problem: str = ""
-    spending: Spending = NO_SPENDING
-
-
-@dataclass(frozen=True, slots=True)
-class Control:
-    """Where a machine stands, without its data."""
-
-    node: Node
-    history: tuple[tuple[int, tuple[int, ...]], ...]
-    idle_choice: tuple[int, ...] | None
-    is_done: bool
-    data: tuple[Any, ...] = ()
 
 
 class ControlStep:
@@ -106,12 +66,25 @@ class ControlStep:
         taken: Indexes of all transitions that were taken so far. Outcomes that differ only in answers and transitions
             are kept as one; this has the transitions of all of them.
 
+    Args:
+        heard: What monitors listen to: outcomes then have traces.
+        data: In place of the context that the bounds and the functions make.
+
     Raises:
         NotProvable: See `skeleton`.
     """
 
-    def __init__(self, chart: Chart, bounds: Bounds = NO_BOUNDS, functions: Bindings | None = None) -> None:
-        self.data = BoundedContext(chart, bounds.context, functions)
+    def __init__(
+        self,
+        chart: Chart,
+        bounds: Bounds = NO_BOUNDS,
+        functions: Bindings | None = None,
+        *,
+        heard: Heard = NOTHING_HEARD,
+        data: BoundedContext | None = None,
+    ) -> None:
+        self.data = data or BoundedContext(chart, bounds.context, functions)
+        self.heard = heard
         self.originals: list[Action] | None = [] if self.data.values else None
         self.chart = skeleton(chart, self.originals)
         self.bounds = bounds
@@ -185,7 +158,8 @@ class ControlStep:
     def _all(self, run: Callable[[], Outcome], is_merged: bool = True) -> tuple[Outcome, ...]:
         script = self._script
         script.given = []
-        found: dict[Hashable, Outcome] = {}
+        every: list[Outcome] = []
+        parts: list[list[Part]] = []
         count = 0
         while True:
             count += 1
@@ -194,16 +168,25 @@ class ControlStep:
             script.restart()
             one = run()
             self.taken.update(one.transitions)
-            bare = replace(one, answers=(), transitions=()) if is_merged else one
-            found.setdefault((bare, bool(one.answers), bool(one.transitions)), one)
+            every.append(one)
+            if self.heard.events:
+                parts.append(parts_of(one, script.steps, script.places, self.structure, self.heard))
             if not script.advance():
-                return tuple(found.values())
+                break
+        if self.heard.events:
+            every = traced(every, parts, self.heard)
+        if not is_merged:
+            return tuple(every)
+        found: dict[Hashable, Outcome] = {}
+        for one in every:
+            found.setdefault((bare(one), bool(one.answers), bool(one.transitions)), one)
+        return tuple(found.values())
 
     def _run(self, number: int | None, name: str | None) -> Outcome:
         machine = self._machine
         self._load(machine, None if number is None else self.controls[number])
         work = machine.begin()
-        steps: list[Any] = []
+        steps = self._script.steps = Steps(self._script.answers)
         taken: Receipt | None = None
         try:
             if name is None:
@@ -274,33 +257,19 @@ class ControlStep:
                 started |= self._of_state[entry.state]
         if machine.is_done:
             stopped, started = -1, 0
-        changes, sent = ([], []) if machine.is_done else self._staged(work)
+        changes, sent = ([], []) if machine.is_done else staged(work)
+        answers = self._script.answers
         return Outcome(
             self._number(machine),
             stopped,
             started,
             tuple(changes),
             tuple(sent),
-            tuple(self._script.answers),
+            tuple(answers),
             _transitions(steps),
             is_still,
-            spending=self.budgets.spending(self._script.answers, self._script.actions),
+            spending=self.budgets.spending(answers, self._script.actions),
         )
-
-    @staticmethod
-    def _staged(work: Transaction) -> tuple[list[Change], list[str]]:
-        changes: list[Change] = []
-        queue = _Queue()
-        for change in work.staged:
-            if isinstance(change, Timer):
-                if change.target is None:
-                    is_known = change.delay < UNKNOWN_MS / 1000
-                    changes.append((change.id, change.event, change.delay if is_known else UNKNOWN_DELAY))
-            elif isinstance(change, str):
-                changes.append(change)
-            else:
-                change(queue)  # type: ignore[arg-type]
-        return changes, queue.sent
 
     def _number(self, machine: Machine) -> int:
         assert machine.node is not None
@@ -327,13 +296,3 @@ class ControlStep:
 
 def _transitions(steps: list[Any]) -> tuple[int, ...]:
     return tuple(t for step in steps if step.plan is not None for t in step.plan.outline.transitions)
-
-
-class _Queue:
-    """In place of an agenda: notes the events that are put into it."""
-
-    def __init__(self) -> None:
-        self.sent: list[str] = []
-
-    def push(self, time: float, seq: int, event: Event) -> None:
-        self.sent.append(event.name)

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Final
 
 from rawko.chart.definition import Position
-from rawko.proving.control import Outcome
 from rawko.proving.exploring.exploration import Exploration
+from rawko.proving.outcomes import Outcome
 from rawko.proving.system import Move
 
 MAX_NAMED: Final = 12

@@ -29,6 +29,8 @@ def unknown_names(system: ControlSystem, properties: Collection[str]) -> Iterato
     yield from _unknown("sends", bounds.sends, actions, "actions")
     if system.step.data.known_fields is not None:
         yield from _unknown("context", bounds.context, system.step.data.known_fields, "context fields")
+    if bounds.answers:
+        yield f"answers names {', '.join(map(repr, sorted(bounds.answers)))}; only bounds of a monitor may have answers"
     states = {name for name, others in bounds.leads_to.items() for name in (name, *others)}
     yield from _unknown("leads_to", states, system.source.states, "states")
     yield from _unknown("accepted", bounds.accepted, properties, "properties")

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from rawko.proving.control import Outcome, TooManyChoices
+from rawko.proving.control import TooManyChoices
 from rawko.proving.exploring.exploration import START, Exploration
+from rawko.proving.outcomes import Outcome
 from rawko.proving.system import Move
 
 Way: TypeAlias = tuple[tuple[Move, Outcome], ...]

@@ -11,14 +11,16 @@ from dataclasses import replace
 from typing import Final
 
 from rawko.proving.budgets import Spending
-from rawko.proving.control import CYCLE, UNHANDLED, Outcome
 from rawko.proving.exploring.compiled import ASKED, CANCEL, CANCELS, PERSON, STILL, TAKEN
 from rawko.proving.exploring.exploration import Exploration
 from rawko.proving.findings import Finding, Verdict, all_of, listed, plural, problem_of, refuted
-from rawko.proving.graphs import Graph, leading_to_cycles, reached_from, shortest_cycle, successors
+from rawko.proving.graph.graphs import Graph, leading_to_cycles, reached_from, shortest_cycle, successors
+from rawko.proving.graph.termination import Step, endless_cycle
+from rawko.proving.monitoring.monitor import MonitorStep
+from rawko.proving.monitoring.product import check_monitor
+from rawko.proving.outcomes import CYCLE, UNHANDLED, Outcome
 from rawko.proving.responses import leads_to
 from rawko.proving.system import Move
-from rawko.proving.termination import Step, endless_cycle
 
 
 def reachable(found: Exploration) -> Finding:
@@ -189,13 +191,16 @@ PROPERTIES: Final[dict[str, Callable[[Exploration], Finding]]] = {
 __all__ = ["PROPERTIES", "Finding", "Verdict", "check_properties"]
 
 
-def check_properties(found: Exploration, names: Iterable[str] = ()) -> list[Finding]:
-    """Verdicts on the named properties, or on all; those that the bounds accept are marked."""
+def check_properties(
+    found: Exploration, names: Iterable[str] = (), monitors: Iterable[MonitorStep] = ()
+) -> list[Finding]:
+    """Verdicts on the named properties, or on all, and on monitors; those that the bounds accept are marked."""
     checked: list[Finding] = []
     every = tuple(name for name in PROPERTIES if name != "leads_to" or found.system.bounds.leads_to)
-    for name in tuple(names) or every:
-        finding = PROPERTIES[name](found)
-        reason = found.system.bounds.accepted.get(name)
+    findings = [PROPERTIES[name](found) for name in tuple(names) or every]
+    findings += [check_monitor(found, monitor) for monitor in monitors]
+    for finding in findings:
+        reason = found.system.bounds.accepted.get(finding.property)
         if reason is not None and finding.verdict in (Verdict.REFUTED, Verdict.UNDETERMINED):
             text = f"{finding.text}; accepted: {reason}"
             finding = replace(finding, verdict=Verdict.ACCEPTED, text=text)

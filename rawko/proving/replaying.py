@@ -13,7 +13,8 @@ from typing import Any
 from rawko.interpreter import Interpreter
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.errors import EventlessCycleError, InvocationError
-from rawko.proving.control import ROUND, Outcome
+from rawko.proving.hearing.traces import ENTERED, EXITED, STEP_ENDED, STEP_STARTED, Heard, Told, told_of
+from rawko.proving.outcomes import ROUND, Outcome
 from rawko.proving.script import Script, scripted_bindings, settled
 from rawko.proving.system import ControlSystem, Edge, Move, SystemState
 
@@ -29,6 +30,9 @@ def replay(system: ControlSystem, way: Sequence[tuple[Move, Outcome]]) -> str:
     first = settled(step.data.first, step.data, script, None)
     begun = len(script.answers)
     machine = Interpreter(step.chart, bindings, input=first, clock=SimulatedClock(), ignore_contract=True)
+    noting = _Noting(step.heard)
+    if step.heard.events:
+        machine.attach(noting)
     state = SystemState(-1)
     for number, (move, outcome) in enumerate(way, start=1):
         script.restart()
@@ -49,6 +53,8 @@ def replay(system: ControlSystem, way: Sequence[tuple[Move, Outcome]]) -> str:
         if following is None:
             return f"step {number}, {move}: leads to nothing that was explored"
         state = following
+        if step.heard.events and not outcome.trace.accepts(noting.told):
+            return f"step {number}, {move}: monitors hear {noting.told}, and not {list(outcome.trace.parts)}"
         expected = system.step.names(state.control)
         if tuple(machine.configuration) != expected:
             return f"step {number}, {move}: active is {machine.configuration}, and not {list(expected)}"
@@ -56,6 +62,22 @@ def replay(system: ControlSystem, way: Sequence[tuple[Move, Outcome]]) -> str:
         if set(machine.invocations) != running:
             return f"step {number}, {move}: running is {sorted(machine.invocations)}, and not {sorted(running)}"
     return ""
+
+
+class _Noting:
+    """A listener that notes what monitors would hear: the end of a step only where a state was left or entered."""
+
+    def __init__(self, heard: Heard) -> None:
+        self.heard = heard
+        self.told: list[Told] = []
+        self.has_moved = False
+
+    def __call__(self, event: Any) -> None:
+        if event.name == STEP_STARTED:
+            self.told, self.has_moved = [], False
+        self.has_moved |= event.name in (ENTERED, EXITED)
+        if event.name in self.heard.events and (event.name != STEP_ENDED or self.has_moved):
+            self.told.append(told_of(event))
 
 
 def _happen(machine: Interpreter, move: Move) -> None:

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from rawko.proving.control import Outcome
 from rawko.proving.exploring.compiled import PERSON, STILL, Label
 from rawko.proving.exploring.exploration import Exploration
 from rawko.proving.findings import Finding, Verdict, refuted
+from rawko.proving.graph.termination import Step, endless_cycle
+from rawko.proving.outcomes import Outcome
 from rawko.proving.system import Move
-from rawko.proving.termination import Step, endless_cycle
 
 
 def leads_to(found: Exploration) -> Finding:

@@ -10,6 +10,8 @@ from rawko.interpreter import Bindings
 from rawko.interpreter.data.updates import Assign, Raise, Send
 from rawko.proving.bounds import Bounds
 from rawko.proving.contexts import UNKNOWN, BoundedContext, chosen
+from rawko.proving.hearing.places import Place
+from rawko.proving.hearing.runs import Steps
 from rawko.proving.skeleton import DATA, atoms
 
 
@@ -30,11 +32,18 @@ class Script:
     Args:
         place: Where the macrostep stands, as a key.
         originals: See `skeleton`.
+
+    Attributes:
+        steps: Microsteps of the run so far.
+        places: Where questions were asked with nothing known of the data, in order; the last one repeats another where
+            the run does.
     """
 
     def __init__(self, place: Callable[[], Hashable], originals: Sequence[Action] = ()) -> None:
         self.place = place
         self.originals = originals
+        self.steps = Steps([])
+        self.places: list[Place] = []
         self.seen: dict[Hashable, tuple[int, int]] = {}
         self.asked_version = -1
         self.given: list[bool] = []
@@ -49,6 +58,7 @@ class Script:
         self.actions = []
         self.known = {}
         self.seen = {}
+        self.places = []
         self.asked_version = -1
         self.version = 0
         self.event = None
@@ -63,6 +73,7 @@ class Script:
             here = (name, self.place())
             now = (len(self.answers), len(self.actions))
             before = self.seen.setdefault(here, now)
+            self.places.append(Place(here, len(self.steps), len(self.answers)))
             if before[0] != now[0]:
                 raise Repeated(slice(before[0], now[0]), slice(before[1], now[1]))
         key = (name, self.version)
@@ -115,7 +126,7 @@ def _guard(name: str, script: Script, data: BoundedContext) -> Callable[[Any, An
         answer = data.answer(name, context, event.name)
         return script.ask(name, event) if answer is None else answer
 
-    return guard if data.values else lambda context, event: script.ask(name, event)
+    return guard if data.answers_guards else lambda context, event: script.ask(name, event)
 
 
 def _action(

@@ -18,7 +18,9 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.proving.bounds import NO_BOUNDS, Bounds
-from rawko.proving.control import UNKNOWN_DELAY, ControlStep, Outcome
+from rawko.proving.control import ControlStep
+from rawko.proving.hearing.traces import NOTHING_HEARD, Heard
+from rawko.proving.outcomes import UNKNOWN_DELAY, Outcome
 
 MoveKind: TypeAlias = Literal["start", "event", "done", "error", "each", "timer", "sent", "failure"]
 Waiting: TypeAlias = tuple[str, str, float]
@@ -80,15 +82,23 @@ class ControlSystem:
     Args:
         bounds: What the chart itself does not say.
         functions: The chart's own, to be called on the context fields that are bounded; None: none is called.
+        heard: What monitors listen to.
 
     Raises:
         NotProvable: The chart uses something that is not checked.
     """
 
-    def __init__(self, chart: Chart, bounds: Bounds = NO_BOUNDS, functions: Bindings | None = None) -> None:
+    def __init__(
+        self,
+        chart: Chart,
+        bounds: Bounds = NO_BOUNDS,
+        functions: Bindings | None = None,
+        *,
+        heard: Heard = NOTHING_HEARD,
+    ) -> None:
         self.source = chart
         self.bounds = bounds
-        self.step = ControlStep(chart, bounds, functions)
+        self.step = ControlStep(chart, bounds, functions, heard=heard)
         structure = self.step.structure
         named = {*structure.written, *chart.events, *(_example(w) for w in structure.wildcards)}
         self.events = tuple(sorted(name for name in named if name and not name.startswith(_INTERNAL)))
@@ -171,8 +181,8 @@ class ControlSystem:
             self._outside.append(None)
         found = self._outside[control]
         if found is None:
-            step = self.step
-            found = tuple(Move("event", name) for name in self.events if step.listens(control, name))
+            step, is_heard = self.step, self.step.heard.hears_all_events
+            found = tuple(Move("event", name) for name in self.events if is_heard or step.listens(control, name))
             found += tuple(Move("failure", name) for name in self._failures if step.listens(control, name))
             self._outside[control] = found
         return found

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rawko.interpreter.monitors import Monitor, MonitorViolated, watch
+    from rawko.interpreter.monitors import MONITOR_GUARDS, Monitor, MonitorViolated, watch
     from rawko.testing.actor import TestActor, create_test_actor
     from rawko.testing.coverage import Coverage, coverage_table
     from rawko.testing.doubles import Doubles, scripted_actor
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # The pytest plugin is in this package, so modules that it does not need are imported on first use.
 _HOMES = {
-    "rawko.interpreter.monitors": ("Monitor", "MonitorViolated", "watch"),
+    "rawko.interpreter.monitors": ("MONITOR_GUARDS", "Monitor", "MonitorViolated", "watch"),
     "rawko.testing.actor": ("TestActor", "create_test_actor"),
     "rawko.testing.coverage": ("Coverage", "coverage_table"),
     "rawko.testing.doubles": ("Doubles", "scripted_actor"),
@@ -27,6 +27,7 @@ _HOMES = {
 _LAZY = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "MONITOR_GUARDS",
     "ContractBroken",
     "ContractMistake",
     "ContractResult",

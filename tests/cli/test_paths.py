@@ -55,6 +55,7 @@ READ: Mapping[tuple[str, str], Row] = {
     ("test", "CHART..."): Row("test {}", CHART),
     ("prove", "CHART"): Row("prove {}", CHART),
     ("prove", "--bounds"): Row("prove ../door.yaml --bounds {}", ("door.bounds.yml", "budget_guards: []\n")),
+    ("prove", "--monitor"): Row("prove ../door.yaml --monitor {}", CHART),
     ("prove", "--write"): Row("prove ../door.yaml --write {}", ("scenarios", None)),
     ("paths", "CHART"): Row("paths {}", CHART),
     ("paths", "--write"): Row("paths ../door.yaml --write {}", ("scenarios", None)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from rawko.chart import parse_chart
 from rawko.chart.definition import Chart
+from rawko.proving import Move, Outcome
 
 
 def grid(regions: int, states: int, more: str = "") -> str:
@@ -25,6 +27,11 @@ def grid(regions: int, states: int, more: str = "") -> str:
             move = f"{{event: E{region}, target: r{region}_{(place + 1) % states}{more}}}"
             lines.append(f"              - {{name: r{region}_{place}, transitions: [{move}]}}")
     return "\n".join(lines) + "\n"
+
+
+def is_replayed(way: Sequence[tuple[Move, Outcome]]) -> bool:
+    """Two timers may be due at one time, and an event that the machine sends to itself may be overtaken."""
+    return not any(move.kind == "timer" or outcome.sent for move, outcome in way)
 
 
 @st.composite

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rawko.chart import parse_chart
 from rawko.proving import Bounds, ControlSystem, Verdict, check_properties, explore
 from rawko.proving.budgets import Budget, Spending
-from rawko.proving.termination import Step, endless_cycle
+from rawko.proving.graph.termination import Step, endless_cycle
 
 CHART = """
 statechart:

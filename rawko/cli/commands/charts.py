@@ -88,6 +88,12 @@ def prove(
             help="reachable, end, stuck, cycles, errors, cancel, leads_to; all by default.",
         ),
     ] = None,
+    monitor: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Option(
+            "--monitor", metavar="CHART", help="A property chart that must never object: a file, or agent_loop."
+        ),
+    ] = None,
     bounds: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(metavar="FILE", help="What the chart does not say; by default NAME.bounds.yml beside it."),
@@ -122,6 +128,7 @@ def prove(
             trusted=trust_code,
             bindings=bindings,
             outputs=Outputs(sarif, junit, write),
+            monitors=list(map(str, monitor or ())),
         )
     )
 

@@ -14,6 +14,7 @@ from rawko.chart.errors import nearest
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
 from rawko.cli.authoring.charts import bindings_of
 from rawko.cli.output import complain, visible_json, visible_line, write_out
+from rawko.cli.proving.monitors import read_monitors
 from rawko.cli.proving.progress import Progress
 from rawko.cli.proving.scenarios import NoScenario, WrittenScenario, scenario_of, why_no_folder, write_scenarios
 from rawko.named_files import why_unwritable
@@ -31,6 +32,8 @@ from rawko.proving import (
     replay,
 )
 from rawko.proving.bounds import bounds_beside
+from rawko.proving.monitoring.monitor import assumed_of, heard_by, unknown_guards
+from rawko.proving.monitoring.product import finding_name
 from rawko.proving.naming import unknown_names
 from rawko.proving.reports.junit import junit
 from rawko.proving.reports.sarif import sarif
@@ -60,6 +63,7 @@ def prove_command(
     trusted: bool,
     bindings: str | None = None,
     outputs: Outputs = Outputs(),
+    monitors: Sequence[str] = (),
 ) -> int:
     """Print counts, what was abstracted, and each verdict with its counterexample.
 
@@ -77,21 +81,25 @@ def prove_command(
         bounds = bounds or bounds_beside(file)
         said = NO_BOUNDS if bounds is None else read_bounds(bounds)
         functions = bindings_of(chart, file, bindings) if said.context or bindings else None
-        system = ControlSystem(chart, said, functions)
+        watching = read_monitors(monitors, chart, bindings=bindings, trusted=trusted)
+        system = ControlSystem(chart, said, functions, heard=heard_by(watching))
     except (NoSuchChart, ChartError, BoundsError, NotProvable, LookupError) as error:
         return complain(str(error))
-    if unknown := list(unknown_names(system, PROPERTIES)):
+    if strange := unknown_guards(system, watching):
+        return complain("\n".join(strange))
+    if unknown := list(unknown_names(system, [*PROPERTIES, *map(finding_name, watching)])):
         return complain("\n".join(f"{bounds}: {one}" for one in unknown))
     if (problem := _why_no_output(outputs, file)) is not None:
         return complain(problem)
     with Progress(limit) as progress:
         found = explore(system, limit=limit, progress=progress)
-    findings = check_properties(found, properties)
+    findings = check_properties(found, properties, watching)
+    assumed = [*assumptions(found), *assumed_of(watching)]
     replays = [replay(system, finding.way) if finding.way else "" for finding in findings]
     if as_json:
-        print(visible_json(_document(chart, found, findings, replays)))
+        print(visible_json(_document(chart, found, assumed, findings, replays)))
     else:
-        for line in _lines(chart, found, findings, replays):
+        for line in _lines(chart, found, assumed, findings, replays):
             print(visible_line(line))
     if written := _write(outputs, file, found, findings):
         return written
@@ -138,11 +146,13 @@ def _write(outputs: Outputs, file: Path, found: Exploration, findings: Sequence[
     return 0
 
 
-def _lines(chart: Chart, found: Exploration, findings: Sequence[Finding], replays: Sequence[str]) -> list[str]:
+def _lines(
+    chart: Chart, found: Exploration, assumed: Sequence[str], findings: Sequence[Finding], replays: Sequence[str]
+) -> list[str]:
     states, ways = _counted(len(found), "configuration"), _counted(len(found.targets), "way")
     lines = [f"{chart.name}: {states}, {ways} between them"]
     lines += [f"not complete: {reason}" for reason in found.unknown]
-    lines += [f"assumed: {text}" for text in assumptions(found)]
+    lines += [f"assumed: {text}" for text in assumed]
     for finding, difference in zip(findings, replays, strict=True):
         lines.append(f"{finding.verdict.value:<13}{finding.property}: {finding.text}")
         if not finding.way:
@@ -181,14 +191,16 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _document(chart: Chart, found: Exploration, findings: Sequence[Finding], replays: Sequence[str]) -> dict[str, Any]:
+def _document(
+    chart: Chart, found: Exploration, assumed: Sequence[str], findings: Sequence[Finding], replays: Sequence[str]
+) -> dict[str, Any]:
     return {
         "chart": chart.name,
         "configurations": len(found),
         "transitions": len(found.targets),
         "complete": found.is_complete,
         "unknown": list(found.unknown),
-        "assumed": assumptions(found),
+        "assumed": list(assumed),
         "properties": [
             {
                 "property": finding.property,

@@ -16,7 +16,7 @@ from rawko.chart.lint import needed_names
 from rawko.interpreter.errors import InterpreterError
 from rawko.named_files import near_path
 from rawko.proving import Exploration, Finding, Move, Outcome
-from rawko.proving.control import ROUND
+from rawko.proving.outcomes import ROUND
 from rawko.proving.reports.steps import innermost
 from rawko.proving.script import guard_names
 from rawko.testing.errors import ContractBroken, ContractMistake

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from rawko.proving.budgets import Spending
-from rawko.proving.control import Outcome
 from rawko.proving.exploring.packing import Packing
 from rawko.proving.exploring.regions import Regions
+from rawko.proving.outcomes import Outcome
 from rawko.proving.system import ControlSystem, Move, SystemState, waiting_after
 
 PERSON: Final = 1

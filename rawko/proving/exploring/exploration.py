@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from rawko.proving.control import BEYOND, LONG, ROUND, Outcome, TooManyChoices
+from rawko.proving.control import TooManyChoices
 from rawko.proving.exploring.compiled import UNKNOWN_STEPS, CompiledSystem, Label, NotFactored, Table
 from rawko.proving.exploring.packing import TooNarrow
-from rawko.proving.graphs import Graph
+from rawko.proving.graph.graphs import Graph
+from rawko.proving.outcomes import BEYOND, LONG, ROUND, Outcome
 from rawko.proving.system import ControlSystem, Edge, Move, SystemState
 
 DEFAULT_LIMIT: Final = 1_000_000
@@ -129,6 +130,7 @@ class Exploration:
         """What the step really comes to: the label's outcome may be that of another state."""
         edges = self.system.initial() if source is None else self.system.transition(source, label.move)
         possible = [edge.outcome for edge in edges if edge.target == target]
+        possible = [one for one in possible if one.trace == label.outcome.trace] or possible
         return next((one for one in possible if one.answers == label.outcome.answers), possible[0])
 
     def names(self, state: int) -> tuple[str, ...]:

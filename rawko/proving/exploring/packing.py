@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from rawko.interpreter.compiled.plans import is_complete
-from rawko.proving.control import Control, ControlStep
+from rawko.proving.control import ControlStep
 from rawko.proving.exploring.regions import OUTSIDE, Regions
+from rawko.proving.outcomes import Control
 from rawko.proving.system import SystemState, Waiting
 
 _SPARE = 6

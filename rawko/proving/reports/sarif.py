@@ -27,6 +27,11 @@ def sarif(found: Exploration, findings: Sequence[Finding], version: str) -> dict
         for name, check in PROPERTIES.items()
         if any(finding.property == name for finding in findings)
     ]
+    rules += [
+        {"id": f"prove/{finding.property}", "shortDescription": {"text": f"The {finding.property} never objects."}}
+        for finding in findings
+        if finding.property not in PROPERTIES
+    ]
     driver = {"name": "rawko", "version": version, "rules": rules}
     results = [_result(found, finding) for finding in findings]
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rawko.chart.definition import Chart, Position
-from rawko.proving.control import Outcome
 from rawko.proving.exploring.exploration import Exploration
+from rawko.proving.outcomes import Outcome
 from rawko.proving.properties import Finding
 from rawko.proving.system import Move
 

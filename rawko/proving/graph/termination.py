@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rawko.proving.budgets import Spending
-from rawko.proving.graphs import components
+from rawko.proving.graph.graphs import components
 
 MOST_SHOWN: Final = 1000
 """Steps through which a cycle is looked for, where one has to be shown."""

@@ -1,0 +1,1 @@
+"""Graphs of numbered states: cycles, shortest ways, and cycles that budgets end."""

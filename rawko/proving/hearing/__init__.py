@@ -1,0 +1,1 @@
+"""What monitors hear of the macrosteps of a chart."""

@@ -1,0 +1,154 @@
+"""Traces of the runs of a macrostep: its microsteps as words, cut at the places where guards were asked.
+
+Where no run goes round, each has its own trace. Where one does, all runs that come to the same outcome share one: after
+a place that is met again all follows that was seen from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from rawko.interpreter.compiled.structure import Structure
+from rawko.proving.hearing.places import Place
+from rawko.proving.hearing.traces import (
+    CONSUMED,
+    ENTERED,
+    EXITED,
+    PROCESSED,
+    SENT,
+    STEP_ENDED,
+    STEP_STARTED,
+    Answers,
+    Heard,
+    Told,
+    Trace,
+    Word,
+)
+from rawko.proving.outcomes import ROUND, Outcome, bare
+
+Part: TypeAlias = tuple[Hashable, tuple[Word, ...], Hashable]
+"""What is heard from one place to another."""
+
+
+class Steps(list[Any]):
+    """Microsteps of one run, each with the number of answers that were given before it ended."""
+
+    def __init__(self, answers: list[tuple[str, bool]]) -> None:
+        super().__init__()
+        self._answers = answers
+        self.asked: list[int] = []
+
+    def append(self, step: Any) -> None:
+        super().append(step)
+        self.asked.append(len(self._answers))
+
+    def words(self, structure: Structure, heard: Heard, places: Sequence[Place]) -> list[tuple[Word, ...]]:
+        """What is heard of each.
+
+        Args:
+            places: Where one lies inside a microstep, its answers before and after it may be those of different runs:
+                none is known.
+        """
+        found: list[tuple[Word, ...]] = []
+        before = 0
+        for number, (step, asked) in enumerate(zip(self, self.asked, strict=True)):
+            is_cut = any(place.steps == number and place.answers > before for place in places)
+            answers = () if is_cut else _clear(self._answers[before:asked], heard)
+            before = asked
+            told = _told(step, structure)
+            found.append(tuple(Word(one, answers) for one in told if one[0] in heard.events))
+        return found
+
+
+def _cut(
+    words: Sequence[tuple[Word, ...]], places: Sequence[Place], end: Hashable, last: tuple[Word, ...]
+) -> list[Part]:
+    """A run, cut at its places.
+
+    Args:
+        places: In order.
+        end: The place that the run comes to.
+        last: What is heard after its last microstep.
+    """
+    stops = [*((place.key, place.steps) for place in places), (end, len(words))]
+    found: list[Part] = []
+    here: Hashable = None
+    begin = 0
+    for place, stop in stops:
+        found.append((here, tuple(word for step in words[begin:stop] for word in step), place))
+        here, begin = place, stop
+    found[-1] = (found[-1][0], (*found[-1][1], *last), end)
+    return found
+
+
+def _plain_trace(parts: Sequence[Part]) -> Trace:
+    """The trace of a run alone."""
+    return Trace(((0, tuple(word for _, words, _ in parts for word in words), 1),), 1)
+
+
+def _joined_trace(parts: Sequence[Part], end: Hashable) -> Trace:
+    """The trace of all runs that come to an end, through the parts of all runs of the macrostep."""
+    leading = {end}
+    while more := {source for source, _, target in parts if target in leading} - leading:
+        leading |= more
+    kept = [part for part in dict.fromkeys(parts) if part[2] in leading]
+    numbers: dict[Hashable, int] = {None: 0}
+    for source, _, target in kept:
+        numbers.setdefault(source, len(numbers))
+        numbers.setdefault(target, len(numbers))
+    return Trace(tuple((numbers[source], words, numbers[target]) for source, words, target in kept), numbers[end])
+
+
+def parts_of(one: Outcome, steps: Steps, places: Sequence[Place], structure: Structure, heard: Heard) -> list[Part]:
+    """What monitors hear of a run, up to its end or to the place where it goes round."""
+    if one.problem not in ("", ROUND):
+        return []
+    words = steps.words(structure, heard, places)
+    if STEP_STARTED in heard.events and words:
+        words[0] = (Word((STEP_STARTED,)), *words[0])
+    if one.problem == ROUND:
+        return _cut(words, places[:-1], places[-1].key, ())
+    last = (Word((STEP_ENDED,)),) if STEP_ENDED in heard.events and not one.is_still else ()
+    return _cut(words, places, bare(one), last)
+
+
+def traced(every: Sequence[Outcome], parts: Sequence[Sequence[Part]], heard: Heard) -> list[Outcome]:
+    """The outcomes with their traces: their own, or those of all runs where one of them goes round."""
+    if not any(one.problem == ROUND for one in every):
+        own = zip(every, parts, strict=True)
+        return [one if one.problem else replace(one, trace=_plain_trace(its)) for one, its in own]
+    together = [part for its in parts for part in its]
+    if STEP_ENDED in heard.events:  # a run that left no state may have left some in rounds before
+        stills = [its[-1] for one, its in zip(every, parts, strict=True) if one.is_still and not one.problem]
+        together += [(source, (*words, Word((STEP_ENDED,))), end) for source, words, end in stills]
+    traces = {end: _joined_trace(together, end) for end in {bare(one) for one in every if not one.problem}}
+    return [one if one.problem else replace(one, trace=traces[bare(one)]) for one in every]
+
+
+def _clear(answers: Sequence[tuple[str, bool]], heard: Heard) -> Answers:
+    """Those that are heard; a guard that answered both ways counts as not asked."""
+    given: dict[str, set[bool]] = {}
+    for name, answer in answers:
+        if name in heard.guards:
+            given.setdefault(name, set()).add(answer)
+    return tuple(sorted((name, True in both) for name, both in given.items() if len(both) == 1))
+
+
+def _told(step: Any, structure: Structure) -> Iterator[Told]:
+    names = structure.names
+    event = None if step.event is None else step.event.name
+    if event is not None:
+        yield (CONSUMED, event)
+    if step.plan is not None:
+        outline = step.plan.outline
+        for state in outline.exits:
+            yield (EXITED, names[state])
+        for index in outline.transitions:
+            transition = structure.transitions[index]
+            yield (PROCESSED, transition.source, tuple(transition.targets), event)
+        for entry in outline.entries:
+            yield (ENTERED, names[entry.state])
+    for sent in step.sent_events:
+        yield (SENT, sent.name)

@@ -1,0 +1,1 @@
+"""Charts explored together with the monitors that watch them in production."""
