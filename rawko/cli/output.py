@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from rawko.cli.exit_codes import BAD_INPUT, READER_GONE
+from rawko.cli.fitting import fitted
 from rawko.named_files import why_unwritable
 from rawko.vocabulary.visible import exact, exact_line, visible, visible_json, visible_line
 
@@ -32,7 +33,7 @@ _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", 
 
 def complain(message: str) -> int:
     """Say what is wrong on standard error; returns the exit code for bad input."""
-    print(f"rawko: {visible(message)}", file=sys.stderr)
+    print(fitted(f"rawko: {visible(message)}", sys.stderr), file=sys.stderr)
     return BAD_INPUT
 
 

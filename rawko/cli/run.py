@@ -19,6 +19,7 @@ from rawko.app.run.models.endpoints import unknown_models
 from rawko.app.run.recorded import run_of
 from rawko.app.secrecy.session_secrets import masker_of
 from rawko.cli.exit_codes import KILLED
+from rawko.cli.fitting import fitted
 from rawko.cli.interrupts import Interrupts
 from rawko.cli.live.plain import LiveOutput
 from rawko.cli.logs import RunLog
@@ -66,7 +67,7 @@ def run_command(options: RunOptions, arrange: Callable[[Settings], Settings] | N
     except ConfigError as error:
         return complain(str(error))
     for told in unknown_models(settings):
-        print(f"rawko: warning: {visible_line(told)}", file=sys.stderr)
+        print(fitted(f"rawko: warning: {visible_line(told)}", sys.stderr), file=sys.stderr)
     return _execute_as_asked(run, options)
 
 
@@ -98,7 +99,7 @@ def _run_again(options: RunOptions, earlier: str) -> int:
         record = read_record(earlier, settings_here(options.flags, judge=decide, has_powers=True))
         settings = replace(changed_by(record.settings, options.flags), record=None)
         for line in differences(record):
-            print(f"rawko: since run {earlier}: {visible_line(line)}", file=sys.stderr)
+            print(fitted(f"rawko: since run {earlier}: {visible_line(line)}", sys.stderr), file=sys.stderr)
         run = run_of(record, settings).reset()
     except ConfigError as error:
         return complain(str(error))

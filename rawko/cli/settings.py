@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from rawko.cli.fitting import fitted
 from rawko.cli.options.expanding import NO_FLAGS
 from rawko.cli.output import visible_line
 from rawko.config import ConfigError, Flags, Settings, load_settings
@@ -52,7 +53,8 @@ def settings_to_look(*, judge: Judge = never, bindings: str | None = None, is_to
     if problems and is_told:
         first, more = problems[0].partition(" accepted:")[0].rstrip(";"), len(problems) - 1
         others = f" (and {more} more: rawko run tells all)" if more else ""
-        print(f"rawko: warning: {visible_line(first)}{others}; left out here", file=sys.stderr)
+        told = f"rawko: warning: {visible_line(first)}{others}; left out here"
+        print(fitted(told, sys.stderr), file=sys.stderr)
     return settings
 
 

@@ -180,3 +180,13 @@ def test_help_fits_a_narrow_terminal(rawko: Shell) -> None:
         assert terminal.end() == 0
     assert all(len(line) <= 40 for line in terminal.text.split("\n")), terminal.text
     assert "# one\n    step back, with the files" in terminal.text
+
+
+def test_a_complaint_is_wrapped_at_words_on_a_narrow_terminal_and_stays_one_line_elsewhere(rawko: Shell) -> None:
+    told = "rawko: there is no run 'nosuch' of this workspace; the latest: none"
+    words = ("show", "nosuch")
+    assert told in rawko(*words).err
+    with Terminal(rawko, *words, size=(40, 40)) as terminal:
+        assert terminal.end() == 2
+    assert "workspace;" in terminal.text and "\n  " in terminal.text.strip()
+    assert told in " ".join(terminal.text.split())

@@ -116,7 +116,7 @@ def test_decisions_in_reach_of_the_projects_tools_do_not_count(rawko: Shell) -> 
     with Terminal(rawko, "trust", env=env) as terminal:
         terminal.wait_for(QUESTION)
         terminal.enter("y")
-        terminal.wait_for("cannot be kept")
+        terminal.wait_for("kept:")
         assert terminal.end() == 2
     assert not (rawko.folder / "config").exists()
 

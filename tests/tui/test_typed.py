@@ -59,7 +59,7 @@ def test_an_ended_run_is_shown_beside_settings_with_defects(rawko: Shell, tmux: 
     tmux.wait_for("Changed.")
     tmux.press("q")
     tmux.wait_for("watch it again with")
-    assert "unknown key 'modl'; did you mean 'model'" in re.sub(r"\s*\n", "", tmux.scrollback)
+    assert "unknown key 'modl'; did you mean 'model'" in " ".join(tmux.scrollback.split())
 
 
 def test_a_narrow_rule_is_shown_and_kept_with_r_and_the_next_call_like_it_is_not_asked(

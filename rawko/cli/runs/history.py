@@ -13,6 +13,7 @@ from rawko.app.time_travel.recorded_run import open_past
 from rawko.app.views.summary import RunView, needs_first, read_run, read_runs
 from rawko.cli.amounts import age, duration, in_and_out, money
 from rawko.cli.columns import Column, Columns, stdout_width
+from rawko.cli.fitting import fitted
 from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visible_json, visible_line
 from rawko.cli.runs.notices import tell_finished
 from rawko.cli.settings import settings_to_look
@@ -81,8 +82,8 @@ def _print_runs(runs: Sequence[RunView], explorations: Sequence[Listed], current
         print(paint(columns.line(_cells(run, current)), "yellow"))
         assert run.needs is not None
         how = _HOW.get(run.needs.kind, "rawko answer {run} TEXT").format(run=run.id)
-        print(f"  {paint('asks', 'yellow')} {exact_line(run.needs.line)}")
-        print(f"       {paint(visible_line(how), 'dim')}")
+        print(fitted(f"  {paint('asks', 'yellow')} {exact_line(run.needs.line)}", sys.stdout, 7))
+        print(fitted(f"       {paint(visible_line(how), 'dim')}", sys.stdout))
     for one in others:
         cells = _cells(one, current) if isinstance(one, RunView) else _exploration_cells(one)
         style = _STYLES.get(cells[3])

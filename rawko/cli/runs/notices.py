@@ -6,6 +6,7 @@ import sys
 
 from rawko.app.recovery.report import trouble_of
 from rawko.app.time_travel.unfinished import finish_rewind
+from rawko.cli.fitting import fitted
 from rawko.cli.output import visible_line
 from rawko.config import Settings
 
@@ -18,10 +19,10 @@ async def tell_finished(run: str, current: Settings) -> None:
             f"adoption of run {done.origin} by run {run}" if done.origin else f"rewind of run {run} to step {done.step}"
         )
         told = f"rawko: finished the {what}, which was interrupted"
-        print(visible_line(told), file=sys.stderr)
+        print(fitted(visible_line(told), sys.stderr), file=sys.stderr)
 
 
 async def tell_lost(run: str, current: Settings) -> None:
     """Say where what is kept of a run does not belong together, or its journal has lost its last rows."""
     if (told := await trouble_of(run, current)) is not None:
-        print(f"rawko: {visible_line(told)}", file=sys.stderr)
+        print(fitted(f"rawko: {visible_line(told)}", sys.stderr), file=sys.stderr)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from rawko.app.records.addresses import Address
 from rawko.app.records.outcomes import REWOUND
 from rawko.cli.exit_codes import KILLED
+from rawko.cli.fitting import fitted
 from rawko.cli.interrupts import tidying
 from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visible, visible_json, visible_line
 from rawko.cli.runs.lines import file_line
@@ -119,11 +120,12 @@ def _print_rewound(told: Rewound, how_on: str) -> None:
     if told.is_edited:
         kept = told.safety.commit[:12]
         note = f"edits that were in no snapshot are kept: rawko rewind {told.run}@{kept} --files brings them back"
-        print(paint(visible_line(note), "yellow"))
+        print(fitted(paint(visible_line(note), "yellow"), sys.stdout))
     if told.state:
-        print(visible_line(f"what came after it is kept: rawko rewind {told.run}@{told.came_from} brings it back"))
+        kept = f"what came after it is kept: rawko rewind {told.run}@{told.came_from} brings it back"
+        print(fitted(visible_line(kept), sys.stdout))
         if told.outcome == REWOUND:
-            print(visible_line(how_on))
+            print(fitted(visible_line(how_on), sys.stdout))
 
 
 def fork_command(
@@ -153,7 +155,7 @@ def _print_forked(told: Forked) -> None:
     what = f"run {told.run} is a fork of {told.parent.run}@{told.parent.step}"
     print(Painter(sys.stdout)(visible_line(what), "bold"))
     print(visible_line(f"its folder: {told.folder}"))
-    print(visible_line(f"go on with: rawko resume {told.run}"))
+    print(fitted(visible_line(f"go on with: rawko resume {told.run}"), sys.stdout))
 
 
 def branch_command(
@@ -178,7 +180,7 @@ def _print_branched(told: Branched) -> None:
     print(Painter(sys.stdout)(visible_line(f"branch {told.name} is at {told.commit[:7]}{base}: {count}"), "bold"))
     for path in told.files:
         print(f"  {visible_line(path)}")
-    print(visible_line(f"look at it with: git show {told.name}"))
+    print(fitted(visible_line(f"look at it with: git show {told.name}"), sys.stdout))
 
 
 def replay_command(address: str, *, as_json: bool, is_trusted: bool = False) -> int:
