@@ -2,18 +2,22 @@
 
 shortest      of each state of the chart, a shortest way to a configuration at rest in which it is active
 transitions   ways that together take every transition that is ever taken; one whose transitions others take is left out
+pairs         the same for every two transitions that are ever taken one after the other, in two steps
+simple        every way that comes to no configuration twice and cannot be longer
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, TypeAlias
 
+from rawko.chart.definition import Transition
 from rawko.proving.control import TooManyChoices
 from rawko.proving.exploring.exploration import START, Exploration
 from rawko.proving.outcomes import Outcome
-from rawko.proving.system import Move
+from rawko.proving.system import Edge, Move, SystemState
 
 Way: TypeAlias = tuple[tuple[Move, Outcome], ...]
 
@@ -101,7 +105,83 @@ def _first_steps(found: Exploration) -> tuple[dict[int, tuple[int, Move, Outcome
     return first, list(problems)
 
 
+def pair_paths(found: Exploration) -> Paths:
+    """Paths that together take every pair of transitions that two steps can take one after the other."""
+    ways: dict[tuple[int, int], Way] = {}
+    states: dict[SystemState, int] = {found.state(number): number for number in range(len(found))}
+    problems: dict[str, None] = {}
+    following: dict[SystemState, list[tuple[Move, Edge]]] = {}
+    for number in range(len(found)):
+        before: list[tuple[Move, Outcome]] | None = None
+        try:
+            for move, edge in _edges(found, found.state(number), following):
+                if edge.target is None or edge.target not in states:
+                    continue
+                for move_2, edge_2 in _edges(found, edge.target, following):
+                    pairs = {(i, j) for i in edge.outcome.transitions for j in edge_2.outcome.transitions} - ways.keys()
+                    if pairs:
+                        before = found.way_to(number) if before is None else before
+                        way = (*before, (move, edge.outcome), (move_2, edge_2.outcome))
+                        ways.update(dict.fromkeys(pairs, way))
+        except TooManyChoices as error:
+            problems[str(error)] = None
+    by_index = {t.index: t for t in found.system.step.structure.transitions}
+    covered: set[tuple[int, int]] = set()
+    paths: list[ChartPath] = []
+    for pair in sorted(ways, key=lambda one: (-len(ways[one]), one)):
+        if pair not in covered:
+            taken = [outcome.transitions for _, outcome in ways[pair]]
+            covered.update((i, j) for one, other in pairwise(taken) for i in one for j in other)
+            first, second = (by_index[index] for index in pair)
+            paths.append(ChartPath(f"{_told(first)}, then {_told(second)}", ways[pair]))
+    return Paths(tuple(paths), tuple(problems))
+
+
+def simple_paths(found: Exploration) -> Paths:
+    """Every path that comes to no configuration twice and cannot go on so; the first `MAX_SIMPLE` of them."""
+    paths: list[ChartPath] = []
+    following: dict[SystemState, list[tuple[Move, Edge]]] = {}
+    stack: list[tuple[Way, frozenset[SystemState], SystemState]] = [
+        (((START, edge.outcome),), frozenset((edge.target,)), edge.target)
+        for edge in found.system.initial()
+        if edge.target is not None
+    ]
+    while stack and len(paths) < MAX_SIMPLE:
+        way, seen, state = stack.pop()
+        further: dict[SystemState, tuple[Move, Edge]] = {}
+        for move, edge in _edges(found, state, following):
+            if edge.target is not None and edge.target not in seen:
+                further.setdefault(edge.target, (move, edge))
+        if not further:
+            names = found.system.step.names(state.control)
+            paths.append(ChartPath(f"end in {names[-1]!r}", way))
+        for target, (move, edge) in reversed(further.items()):
+            stack.append(((*way, (move, edge.outcome)), seen | {target}, target))
+    missing = (f"there are more than {MAX_SIMPLE} such paths: the others are left out",) if stack else ()
+    return Paths(tuple(paths), missing)
+
+
+MAX_SIMPLE: Final = 1_000
+"""Their number grows with the factorial of the states."""
+
+
+def _edges(
+    found: Exploration, state: SystemState, known: dict[SystemState, list[tuple[Move, Edge]]]
+) -> list[tuple[Move, Edge]]:
+    """What can happen there and has no problem."""
+    edges = known.get(state)
+    if edges is None:
+        edges = known[state] = [one for one in found.system.edges(state) if not one[1].outcome.problem]
+    return edges
+
+
+def _told(transition: Transition) -> str:
+    return f"{transition.source!r} ({', '.join(transition.events) or 'always'})"
+
+
 STRATEGIES: Final[Mapping[str, Callable[[Exploration], Paths]]] = {
     "shortest": shortest_paths,
     "transitions": transition_paths,
+    "pairs": pair_paths,
+    "simple": simple_paths,
 }

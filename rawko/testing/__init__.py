@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from rawko.testing.coverage import Coverage, coverage_table
     from rawko.testing.doubles import Doubles, scripted_actor
     from rawko.testing.errors import ContractBroken, ContractMistake, ContractsUnavailable
+    from rawko.testing.model_based.chart_machine import chart_machine
+    from rawko.testing.model_based.walks import Walk, WalkStep, walks
     from rawko.testing.recorder import Recorder
     from rawko.testing.run import ContractResult, ScenarioResult, run_contracts
 
@@ -21,6 +23,8 @@ _HOMES = {
     "rawko.testing.coverage": ("Coverage", "coverage_table"),
     "rawko.testing.doubles": ("Doubles", "scripted_actor"),
     "rawko.testing.errors": ("ContractBroken", "ContractMistake", "ContractsUnavailable"),
+    "rawko.testing.model_based.chart_machine": ("chart_machine",),
+    "rawko.testing.model_based.walks": ("Walk", "WalkStep", "walks"),
     "rawko.testing.recorder": ("Recorder",),
     "rawko.testing.run": ("ContractResult", "ScenarioResult", "run_contracts"),
 }
@@ -39,10 +43,14 @@ __all__ = [
     "Recorder",
     "ScenarioResult",
     "TestActor",
+    "Walk",
+    "WalkStep",
+    "chart_machine",
     "coverage_table",
     "create_test_actor",
     "run_contracts",
     "scripted_actor",
+    "walks",
     "watch",
 ]
 

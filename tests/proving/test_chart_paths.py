@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ from rawko.chart import find_chart, load_chart
 from rawko.cli.proving.paths import paths_command
 from rawko.proving import ControlSystem, explore, read_bounds, replay
 from rawko.proving.bounds import bounds_beside
-from rawko.proving.paths import shortest_paths, transition_paths
+from rawko.proving.paths import pair_paths, shortest_paths, simple_paths, transition_paths
+from rawko.proving.system import SystemState
 from rawko.testing.run import run_contracts
+from tests.thorough import further
 
 WORKER = """
 statechart:
@@ -78,7 +81,46 @@ def test_every_transition_is_taken_also_one_that_leads_where_another_does(chart:
     assert result.missing == ()
 
 
-@pytest.mark.parametrize("strategy", ["shortest", "transitions"])
+def test_every_two_transitions_are_taken_one_after_the_other(chart: Path) -> None:
+    """Compared with all ways of four steps, which hold every pair: no state of this chart is further away."""
+    system = ControlSystem(load_chart(chart))
+    found = explore(system)
+    wanted: set[tuple[int, int]] = set()
+
+    def go_on(state: SystemState, before: tuple[int, ...], left: int) -> None:
+        for _, edge in system.edges(state) if left else ():
+            wanted.update((i, j) for i in before for j in edge.outcome.transitions)
+            if edge.target is not None:
+                go_on(edge.target, edge.outcome.transitions, left - 1)
+
+    for edge in system.initial():
+        assert edge.target is not None
+        go_on(edge.target, (), 4)
+    result = pair_paths(found)
+    taken = {
+        (i, j)
+        for path in result.paths
+        for (_, one), (_, other) in pairwise(path.way)
+        for i in one.transitions
+        for j in other.transitions
+    }
+    assert taken == wanted and len(wanted) > 10
+    assert all(replay(system, path.way) == "" for path in result.paths)
+
+
+def test_simple_paths_come_to_no_configuration_twice_and_cannot_be_longer(chart: Path) -> None:
+    system = ControlSystem(load_chart(chart))
+    result = simple_paths(explore(system))
+    ways = {tuple(move.event for move, _ in path.way) + path.way[-1][1].answers for path in result.paths}
+    work = ("", "GO", "done.invoke.work")
+    good, fair = ("is_good", True), (("is_good", False), ("is_fair", True))
+    assert ways >= {("", "CANCEL"), ("", "GO", "CANCEL")}, ways
+    assert len(ways & {(*work, good), (*work, *fair)}) == 1, "both lead to the same configuration"
+    assert all(replay(system, path.way) == "" for path in result.paths)
+    assert result.missing == ()
+
+
+@pytest.mark.parametrize("strategy", ["shortest", *further("transitions")])
 @pytest.mark.parametrize("name", SHIPPED)
 def test_what_is_written_for_a_shipped_chart_passes(
     name: str, strategy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -106,7 +148,7 @@ def test_what_has_no_path_is_named(chart: Path, capsys: pytest.CaptureFixture[st
     assert "did you mean 'never'" in capsys.readouterr().err
     assert paths(chart, "transitions", to=("never",)) == 2
     assert paths(chart, "longest") == 2
-    assert "accepted: shortest, transitions" in capsys.readouterr().err
+    assert "accepted: shortest, transitions, pairs, simple" in capsys.readouterr().err
 
 
 def test_a_limit_leaves_it_undetermined(chart: Path) -> None:

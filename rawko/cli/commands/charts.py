@@ -136,7 +136,12 @@ def prove(
 def paths(
     chart: OneChart,
     strategy: Annotated[
-        str, typer.Option(metavar="NAME", help="shortest: to each state; transitions: every transition is taken.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="shortest: to each state; transitions: every transition is taken; pairs: every two after each other; "
+            "simple: every way without repetition.",
+        ),
     ] = "shortest",
     to: Annotated[
         Optional[list[str]],  # noqa: UP045
