@@ -12,8 +12,6 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from wcwidth import wcswidth, wcwidth
-
 _STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
 _PIECES: Final = re.compile(r"\x1b\[[0-9;]*m| +|[^ \x1b]+")
 _LEAST_ROOM: Final = 8
@@ -24,6 +22,8 @@ def cells(text: str) -> int:
     plain = _STYLE.sub("", text)
     if plain.isascii():
         return len(plain)
+    from wcwidth import wcswidth, wcwidth  # of the extra "agents": help of commands is in ASCII and does without
+
     width = wcswidth(plain)
     return width if width >= 0 else sum(max(wcwidth(one), 0) for one in plain)
 
@@ -61,7 +61,7 @@ def _parts(word: str, room: int) -> Iterator[str]:
         return
     part, width = "", 0
     for character in word:
-        taken = max(wcwidth(character), 0)
+        taken = cells(character)
         if width + taken > room:
             yield part
             part, width = "", 0
