@@ -110,6 +110,13 @@ class BoundedContext:
             self.computed.add(guard)
         return None if answer is UNKNOWN else bool(answer)
 
+    def computed_answer(self, call: d.GuardCall, fields: Mapping[str, Any]) -> bool | None:
+        """What a condition says of the fields alone; None: it reads more."""
+        if not self.values:
+            return None
+        answer = self._result("guard", call.name, call.arguments, fields, {}, bool)
+        return None if answer is UNKNOWN else bool(answer)
+
     def changes(self, action: d.Action, fields: Mapping[str, Any], event: str) -> dict[str, Any]:
         """What an action sets: a value of each field that it changes, UNKNOWN where it may be any.
 

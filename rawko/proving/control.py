@@ -63,6 +63,7 @@ class ControlStep:
         invocations: Ids, by bit.
         controls: By number.
         beyond: Context fields that have left their bounds, each with its value.
+        on_run: Called after each run, with its microsteps, its outcome and whether the machine has finished.
         taken: Indexes of all transitions that were taken so far. Outcomes that differ only in answers and transitions
             are kept as one; this has the transitions of all of them.
 
@@ -99,8 +100,8 @@ class ControlStep:
         self.invocations = tuple(invoke.id for invoke in invokes)
         self.bit = {id: 1 << place for place, id in enumerate(self.invocations)}
         self._of_state = [sum(self.bit[i.id] for i in state.invoke) for state in self.structure.states]
-        self._timers_of_state = [tuple(after.event for after in state.after) for state in self.structure.states]
         self.controls: list[Control] = []
+        self.on_run: Callable[[Steps, Outcome, bool], None] | None = None
         self.taken: set[int] = set()
         self.beyond: dict[str, None] = {}
         self._numbers: dict[tuple[Any, ...], int] = {}
@@ -109,12 +110,13 @@ class ControlStep:
     def _place(self) -> Hashable:
         machine = self._machine
         work = machine.work
-        assert work is not None and machine.node is not None
+        assert work is not None
+        configuration = machine.node and machine.node.configuration  # None while the first values are chosen
         internal = tuple(event.name for event in machine.internal or ())
         raised = tuple(event.name for event in work.raised)
         history = tuple(sorted(machine.history.items()))
         entered = (*sorted(work.starting), *machine.fields.values())
-        return (machine.node.configuration, history, internal, raised, entered, machine.event.name, len(work.staged))
+        return (configuration, history, internal, raised, entered, machine.event.name, len(work.staged))
 
     def names(self, control: int) -> tuple[str, ...]:
         """Active states, by depth and name."""
@@ -169,6 +171,8 @@ class ControlStep:
             one = run()
             self.taken.update(one.transitions)
             every.append(one)
+            if self.on_run is not None:
+                self.on_run(script.steps, one, self._machine.is_done)
             if self.heard.events:
                 parts.append(parts_of(one, script.steps, script.places, self.structure, self.heard))
             if not script.advance():
@@ -186,7 +190,7 @@ class ControlStep:
         machine = self._machine
         self._load(machine, None if number is None else self.controls[number])
         work = machine.begin()
-        steps = self._script.steps = Steps(self._script.answers)
+        steps = self._script.steps = Steps(self._script.answers, machine.fields)
         taken: Receipt | None = None
         try:
             if name is None:

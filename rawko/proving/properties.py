@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from rawko.proving.budgets import Spending
+from rawko.proving.contracts import contracts, has_contracts
 from rawko.proving.exploring.compiled import ASKED, CANCEL, CANCELS, PERSON, STILL, TAKEN
 from rawko.proving.exploring.exploration import Exploration
 from rawko.proving.findings import Finding, Verdict, all_of, listed, plural, problem_of, refuted
@@ -185,6 +186,7 @@ PROPERTIES: Final[dict[str, Callable[[Exploration], Finding]]] = {
     "errors": errors,
     "cancel": cancel,
     "leads_to": leads_to,
+    "contracts": contracts,
 }
 
 
@@ -196,7 +198,8 @@ def check_properties(
 ) -> list[Finding]:
     """Verdicts on the named properties, or on all, and on monitors; those that the bounds accept are marked."""
     checked: list[Finding] = []
-    every = tuple(name for name in PROPERTIES if name != "leads_to" or found.system.bounds.leads_to)
+    spoken_of = {"leads_to": bool(found.system.bounds.leads_to), "contracts": has_contracts(found.system.source)}
+    every = tuple(name for name in PROPERTIES if spoken_of.get(name, True))
     findings = [PROPERTIES[name](found) for name in tuple(names) or every]
     findings += [check_monitor(found, monitor) for monitor in monitors]
     for finding in findings:

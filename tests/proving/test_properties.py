@@ -171,6 +171,9 @@ def test_every_property_is_proved_of_every_shipped_chart(name: str) -> None:
     assert found.is_complete
     verdicts = {finding.property: finding for finding in check_properties(found)}
     for one in verdicts.values():
+        if one.property == "contracts":  # their conditions read the data of a run
+            assert one.verdict is Verdict.VOID
+            continue
         assert one.verdict in ACCEPTED.get((name, one.property), {Verdict.PROVED}), one.text
 
 

@@ -85,7 +85,7 @@ def prove(
         typer.Option(
             "--property",
             metavar="NAME",
-            help="reachable, end, stuck, cycles, errors, cancel, leads_to; all by default.",
+            help="reachable, end, stuck, cycles, errors, cancel, leads_to, contracts; all by default.",
         ),
     ] = None,
     monitor: Annotated[

@@ -6,7 +6,7 @@ a place that is met again all follows that was seen from there.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -33,16 +33,23 @@ Part: TypeAlias = tuple[Hashable, tuple[Word, ...], Hashable]
 
 
 class Steps(list[Any]):
-    """Microsteps of one run, each with the number of answers that were given before it ended."""
+    """Microsteps of one run, each with the number of answers that were given before it ended.
 
-    def __init__(self, answers: list[tuple[str, bool]]) -> None:
+    Attributes:
+        fields: The bounded context fields after each microstep.
+    """
+
+    def __init__(self, answers: list[tuple[str, bool]], context: Mapping[str, Any] | None = None) -> None:
         super().__init__()
         self._answers = answers
+        self._context = {} if context is None else context
         self.asked: list[int] = []
+        self.fields: list[Mapping[str, Any]] = []
 
     def append(self, step: Any) -> None:
         super().append(step)
         self.asked.append(len(self._answers))
+        self.fields.append(dict(self._context) if self._context else {})
 
     def words(self, structure: Structure, heard: Heard, places: Sequence[Place]) -> list[tuple[Word, ...]]:
         """What is heard of each.
