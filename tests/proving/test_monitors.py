@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -223,8 +224,10 @@ def test_all_outputs_know_monitors(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_bad_monitors_are_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
     for name, text in (
         ("agent_lop", "did you mean 'agent_loop'?"),
+        (str(tmp_path / "pipe.yaml"), "is a pipe"),
         (str(tmp_path), "is a folder; a monitor's chart is accepted"),
         ("agent_loop", "is for charts with the context 'AgentLoopContext'"),
     ):

@@ -60,7 +60,7 @@ def shipped_monitors() -> dict[str, Path]:
 
 def _file(name: str) -> Path:
     path, shipped = Path(name), shipped_monitors()
-    if path.is_file():
+    if path.exists() and not path.is_dir():
         return path
     if path.is_dir():
         raise NoSuchChart(f"{path}: is a folder; a monitor's chart is accepted, or a shipped one: {', '.join(shipped)}")
