@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from rich.cells import cell_len, get_character_cell_size
+
 _STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
 _PIECES: Final = re.compile(r"\x1b\[[0-9;]*m| +|[^ \x1b]+")
 _LEAST_ROOM: Final = 8
@@ -20,12 +22,7 @@ _LEAST_ROOM: Final = 8
 def cells(text: str) -> int:
     """Columns that a text takes on a terminal; its styles take none."""
     plain = _STYLE.sub("", text)
-    if plain.isascii():
-        return len(plain)
-    from wcwidth import wcswidth, wcwidth  # of the extra "agents": help of commands is in ASCII and does without
-
-    width = wcswidth(plain)
-    return width if width >= 0 else sum(max(wcwidth(one), 0) for one in plain)
+    return len(plain) if plain.isascii() else cell_len(plain)
 
 
 def wrapped(text: str, columns: int, hang: int | None = None) -> str:
@@ -61,7 +58,7 @@ def _parts(word: str, room: int) -> Iterator[str]:
         return
     part, width = "", 0
     for character in word:
-        taken = cells(character)
+        taken = get_character_cell_size(character)
         if width + taken > room:
             yield part
             part, width = "", 0
