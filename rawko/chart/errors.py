@@ -27,6 +27,14 @@ MAX_COMPARED = 200
 MAX_BEGINNING = 32
 
 
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What stands at a defect, and what certainly should: `rawko check --fix` writes it."""
+
+    found: str
+    instead: str
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Diagnostic:
     """One defect. `str()` is `file:line:col: code: message`, with "warning: " before a warning's message."""
@@ -35,6 +43,7 @@ class Diagnostic:
     code: str
     message: str
     severity: Severity = field(default="error")
+    correction: Correction | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         mark = "warning: " if self.severity == "warning" else ""
@@ -101,6 +110,27 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     begins = {candidate[:MAX_BEGINNING].lower(): candidate for candidate in reversed(candidates)}
     near = get_close_matches(name[:MAX_BEGINNING].lower(), begins, n=1, cutoff=0.55)
     return begins[near[0]] if near else None
+
+
+def certain(name: str, names: Iterable[str]) -> Correction | None:
+    """The correction of a name that is one slip away from exactly one of the known ones; None where there is none.
+
+    A slip: a letter more, one less, another one, or two that have changed places (`tragets`). Names of up to three
+    letters are too near to each other.
+    """
+    near = [known for known in names if _is_slip(name, known)] if 3 < len(name) <= MAX_SHOWN else []
+    return Correction(name, near[0]) if len(near) == 1 else None
+
+
+def _is_slip(name: str, known: str) -> bool:
+    if abs(len(name) - len(known)) > 1 or name == known or len(known) < 3:
+        return False
+    start = 0
+    while name[start : start + 1] == known[start : start + 1]:
+        start += 1  # ends: the names differ
+    rest, wanted = name[start:], known[start:]
+    is_swapped = rest[:2] == wanted[:2][::-1] and rest[2:] == wanted[2:]
+    return is_swapped or rest[1:] == wanted[1:] or rest[1:] == wanted or rest == wanted[1:]
 
 
 def _unlikeness(name: str, candidate: str) -> tuple[bool, int]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, pairwise
 
 from rawko.chart.definition import Chart, GuardCall, InState, Mark, Position, State, Transition
-from rawko.chart.errors import Diagnostic, hint, listed
+from rawko.chart.errors import Diagnostic, certain, hint, listed
 from rawko.chart.lint import walk
 from rawko.chart.lint.rules import finding
 
@@ -60,7 +60,8 @@ def _unknown_targets(chart: Chart, transition: Transition) -> Iterator[Diagnosti
         if target not in chart:
             end = hint(target, chart.states, "states")
             message = f"state {transition.source!r} leads to {target!r}, which does not exist{end}"
-            yield finding("unknown-target", _target_mark(chart, transition, place), message)
+            mark = _target_mark(chart, transition, place)
+            yield finding("unknown-target", mark, message, certain(target, chart.states))
 
 
 def _target_mark(chart: Chart, transition: Transition, place: int) -> Position:
@@ -113,7 +114,8 @@ def _initials(chart: Chart) -> Iterator[Diagnostic]:
         for name in state.initial:
             if name not in chart:
                 end = hint(name, state.children, "children")
-                yield finding("unknown-state", position, f"initial {name!r} of {state.name!r} does not exist{end}")
+                message = f"initial {name!r} of {state.name!r} does not exist{end}"
+                yield finding("unknown-state", position, message, certain(name, state.children))
             elif state.name not in chart.ancestors(name):
                 message = f"initial {name!r} is not a child of {state.name!r}{hint(name, state.children, 'children')}"
                 yield finding("invalid-initial", position, message)
@@ -192,9 +194,8 @@ def _state_tests(chart: Chart) -> Iterator[Diagnostic]:
         for leaf in walk.leaves(guard):
             if isinstance(leaf, InState) and leaf.state not in chart:
                 end = hint(leaf.state, chart.states, "states")
-                yield finding(
-                    "unknown-state", leaf.position, f"in_state names {leaf.state!r}, which does not exist{end}"
-                )
+                message = f"in_state names {leaf.state!r}, which does not exist{end}"
+                yield finding("unknown-state", leaf.position, message, certain(leaf.state, chart.states))
 
 
 def _done(chart: Chart) -> Iterator[Diagnostic]:

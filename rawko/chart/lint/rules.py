@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from rawko.chart.definition import Position
-from rawko.chart.errors import Diagnostic, Severity
+from rawko.chart.errors import Correction, Diagnostic, Severity
 
 When = Literal["read", "load", "check", "bindings", "export"]
 """read: while the text is read. load: after reading; an error fails the load. check: only by `lint_chart`.
@@ -91,9 +91,9 @@ _ROWS: Final[tuple[tuple[str, Severity, When, str], ...]] = (
 RULES: Final[Mapping[str, Rule]] = MappingProxyType({row[0]: Rule(*row) for row in _ROWS})
 
 
-def finding(code: str, position: Position, message: str) -> Diagnostic:
+def finding(code: str, position: Position, message: str, correction: Correction | None = None) -> Diagnostic:
     """A diagnostic with its rule's severity."""
-    return Diagnostic(position, code, message, RULES[code].severity)
+    return Diagnostic(position, code, message, RULES[code].severity, correction)
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:

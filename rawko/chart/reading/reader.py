@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from rawko.chart.definition import Position
-from rawko.chart.errors import ChartDefinitionError, Diagnostic, a, hint, listed, shown
+from rawko.chart.errors import ChartDefinitionError, Correction, Diagnostic, a, certain, hint, listed, shown
 from rawko.chart.grammar import FOREIGN, Element, Key, Type
 from rawko.chart.quick import quick
 from rawko.chart.source.nodes import Document, MappingNode, Node, ScalarNode, SequenceNode
@@ -78,14 +78,14 @@ class Reader:
 
         return place
 
-    def report(self, code: str, where: Node | Position, message: str) -> None:
+    def report(self, code: str, where: Node | Position, message: str, correction: Correction | None = None) -> None:
         position = where if isinstance(where, Position) else self.position(where)
-        self.diagnostics.append(Diagnostic(position, code, message))
+        self.diagnostics.append(Diagnostic(position, code, message, correction=correction))
         if len(self.diagnostics) >= MAX_DIAGNOSTICS:
             raise ChartDefinitionError(sorted(self.diagnostics))
 
-    def fail(self, code: str, where: Node | Position, message: str) -> NoReturn:
-        self.report(code, where, message)
+    def fail(self, code: str, where: Node | Position, message: str, correction: Correction | None = None) -> NoReturn:
+        self.report(code, where, message, correction)
         raise Unreadable
 
     def wrong_type(self, node: Node, wanted: str) -> NoReturn:
@@ -160,7 +160,8 @@ class Reader:
             end = f"; did you mean {foreign!r}? accepted: {listed(element.keys)}"
         else:
             end = hint(name, element.keys, "accepted")
-        self.report("unknown-key", key, f"{shown(name)} is not a key of {a(element.name)}{end}")
+        message = f"{shown(name)} is not a key of {a(element.name)}{end}"
+        self.report("unknown-key", key, message, certain(name, element.keys))
 
 
 def _missing(row: Key, element: Element) -> str:

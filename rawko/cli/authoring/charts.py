@@ -8,14 +8,47 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rawko.chart import Chart, ChartError, load_chart
+from rawko.chart import Chart, ChartError, load_chart, shipped_charts
 from rawko.chart.check import check_chart
+from rawko.chart.correcting import correct_chart
 from rawko.chart.definition import Position
 from rawko.chart.errors import ChartFileError, Diagnostic
 from rawko.chart.lint import Bound, has_errors, unused_bindings
+from rawko.chart.parse import read_text
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file, chart_files
 from rawko.cli.authoring.formats import to_scxml, to_xstate
+from rawko.cli.authoring.formatting import show_changes
 from rawko.cli.output import BAD_INPUT, complain, visible_line, write_out
+from rawko.processes.replacing import replace_text
+
+
+def fix_command(paths: Sequence[Path], *, is_diff: bool, trusted: bool) -> int:
+    """Correct what is certain in charts, or show it. 2 where a path names no chart, or a file cannot be written."""
+    problems: list[str] = []
+    for path in paths:
+        if not path.exists() and str(path) in shipped_charts():
+            problems.append(f"{path}: is shipped with rawko, and stays as it is")
+    for file in chart_files([path for path in paths if path.exists() or str(path) not in shipped_charts()], problems):
+        try:
+            text = read_text(file)
+            corrected = correct_chart(text, file=str(file), trusted=trusted)
+            if corrected.mended and not is_diff:
+                replace_text(file, corrected.text)
+        except ChartError as error:
+            problems.append(str(error))
+            continue
+        except OSError as error:
+            problems.append(f"{file}: cannot be written: {error.strerror}; it is as it was")
+            continue
+        if is_diff:
+            show_changes(text, corrected.text, file)
+        for one in corrected.mended if not is_diff else ():
+            assert one.correction is not None
+            told = f"{one.position}: {one.code}: corrected {one.correction.found!r} to {one.correction.instead!r}"
+            print(visible_line(told))
+    for problem in problems:
+        complain(problem)
+    return BAD_INPUT if problems else 0
 
 
 def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool) -> int:

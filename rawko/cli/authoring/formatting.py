@@ -43,7 +43,7 @@ def format_command(paths: Sequence[Path], *, is_check: bool, is_diff: bool) -> i
                 continue
             changed += 1
             if is_diff:
-                _show(before, after, file)
+                show_changes(before, after, file)
             elif not is_check:
                 replace_text(file, after)
             if not is_diff:
@@ -72,7 +72,7 @@ def _format_input(*, is_check: bool, is_diff: bool) -> int:
             complain(problem)
         return BAD_INPUT
     if is_diff:
-        _show(before, after, Path("<stdin>"))
+        show_changes(before, after, Path("<stdin>"))
     elif not is_check:
         sys.stdout.write(after)
     return UNFORMATTED if after != before and (is_check or is_diff) else 0
@@ -83,7 +83,8 @@ def _defects(error: Exception) -> Iterator[str]:
     return (str(each) for each in diagnostics or (error,))
 
 
-def _show(before: str, after: str, file: Path) -> None:
+def show_changes(before: str, after: str, file: Path) -> None:
+    """Print what would change in a file, as a unified diff."""
     paint = Painter(sys.stdout)
     styles = {"+": "green", "-": "red"}
     for line in unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), lineterm=""):

@@ -16,9 +16,17 @@ def check(
     bindings: BindingsOption = None,
     trust_code: TrustCode = False,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Check again after every change, until Ctrl-C.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="First correct slips of spelling that are certain.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="With --fix: write nothing, show what it would change.")] = False,
 ) -> None:
     """Lint charts: file:line:col: code: message. Exit 1 if there are errors."""
-    from rawko.cli.authoring.charts import check_command
+    from rawko.cli.authoring.charts import check_command, fix_command
+    from rawko.cli.output import complain
+
+    if (diff and not fix) or (fix and watch):
+        raise typer.Exit(complain("--diff needs --fix" if diff and not fix else "--fix and --watch exclude each other"))
+    if fix and (failed := fix_command(charts, is_diff=diff, trusted=trust_code)):
+        raise typer.Exit(failed)
 
     if watch:
         from rawko.cli.authoring.check_again import check_in_process, watch_check
