@@ -107,10 +107,14 @@ class Coverage:
         return Share(len(self._ends) - len(self.missing_actors), len(self._ends))
 
     @property
+    def shares(self) -> tuple[Share, Share, Share, Share]:
+        """Of states, transitions, outcomes of guards, ends of actors."""
+        return self.state_share, self.transition_share, self.guard_share, self.actor_share
+
+    @property
     def percent(self) -> float:
         """The lowest of the four shares."""
-        shares = (self.state_share, self.transition_share, self.guard_share, self.actor_share)
-        return min(share.percent for share in shares)
+        return min(share.percent for share in self.shares)
 
     @property
     def _countable(self) -> Sequence[State]:
@@ -173,14 +177,13 @@ def coverage_table(coverages: Iterable[Coverage], *, is_verbose: bool = True) ->
     found = list(coverages)
     rows = [("chart", "states", "transitions", "guard outcomes", "ends of actors")]
     for c in found:
-        shares = (c.state_share, c.transition_share, c.guard_share, c.actor_share)
-        rows.append((c.chart.name, *map(_cell, shares)))  # type: ignore[arg-type]  # four of them
+        rows.append((c.chart.name, *map(_cell, c.shares)))  # type: ignore[arg-type]  # four of them
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
     if is_verbose:
         for coverage in found:
-            lines += _missing(coverage)
+            lines += missing_lines(coverage)
     return "\n".join(lines)
 
 
@@ -188,7 +191,8 @@ def _cell(share: Share) -> str:
     return f"{share} ({int(share.percent)} %)"
 
 
-def _missing(coverage: Coverage) -> list[str]:
+def missing_lines(coverage: Coverage) -> list[str]:
+    """What was not covered, one line each, with its position."""
     return [
         *(f"{state.position}: state {state.name!r} was never active" for state in coverage.missing_states),
         *(f"{t.position}: never taken: {transition_text(t)}" for t in coverage.missing_transitions),

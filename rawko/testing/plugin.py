@@ -37,6 +37,42 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=False,
         help="show how much of each chart its contract has covered",
     )
+    group.addoption(
+        "--rawko-fail-under",
+        type=float,
+        metavar="PERCENT",
+        default=None,
+        help="fail where a contract covers less of its chart",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse to count what several processes cover each: none of them would know enough.
+
+    Raises:
+        UsageError: --rawko-fail-under with pytest-xdist.
+    """
+    if config.getoption("--rawko-fail-under") is not None and getattr(config.option, "numprocesses", None):
+        raise pytest.UsageError("--rawko-fail-under counts in one process: leave -n out, or: rawko test --fail-under")
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Tests that passed and cover too little have failed."""
+    if exitstatus == pytest.ExitCode.OK and _too_little(session.config):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _too_little(config: pytest.Config) -> list[str]:
+    percent: float | None = config.getoption("--rawko-fail-under")
+    if percent is None:
+        return []
+    from rawko.testing.collect import coverage_of
+
+    return [
+        f"{one.chart.name}: {one.percent:.1f} % are covered, and --rawko-fail-under asks for {percent:g}"
+        for one in coverage_of(config)
+        if one.percent < percent
+    ]
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ContractFile | None:
@@ -64,6 +100,8 @@ def _is_chart(path: Path) -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for line in _too_little(config):
+        terminalreporter.write_line(line, red=True)
     if not config.getoption("--rawko-coverage"):
         return
     from rawko.testing.collect import coverage_of

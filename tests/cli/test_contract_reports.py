@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -110,3 +112,19 @@ def test_results_are_written_as_junit_also_where_a_scenario_fails(fetcher: Shell
     assert (good.get("name"), len(good)) == ("it fetches", 0)
     assert bad.get("name") == "it is closed <&>"
     assert 'Then state "done" is active' in (bad[0].text or "")
+
+
+def test_the_page_draws_what_is_reached_names_the_rest_and_runs_nothing(fetcher: Shell) -> None:
+    fetcher.write("fetcher.feature", CONTRACT + FAILED.replace("closed <&>", "closed <script>alert(1)</script>"))
+    done = fetcher("test", "fetcher.yaml", "--html", "found.html")
+    assert done.code == 1 and "wrote found.html" in done.err, done.text
+    found = fetcher.read("found.html")
+    assert "1 of 2 scenarios passed" in found
+    assert "<script" not in found and "&lt;script&gt;" in found
+    assert "default-src &#x27;none&#x27;" in found or "default-src 'none'" in found
+    [data] = re.findall("src='data:image/svg.xml;base64,([^']*)'", found)
+    drawn = ET.fromstring(b64decode(data))
+    lit = {each.get("data-state") for each in drawn.iter() if "active" in (each.get("class") or "").split()}
+    assert lit >= {"idle", "fetching", "done"}, lit
+    assert "guard &#x27;is_late&#x27; was never true" in found
+    assert "actor &#x27;page&#x27; never failed" in found

@@ -73,6 +73,7 @@ WRITTEN: Mapping[tuple[str, str], Row] = {
     ("explore", "--output"): Row("explore --policy ../policy.yaml -o {} true", ("page.html", "")),
     ("diagram", "--output"): Row("diagram ../door.yaml -o {}", ("door.svg", "")),
     ("prove", "--sarif"): Row("prove ../door.yaml --sarif {}", ("found.sarif", "")),
+    ("test", "--html"): Row("test ../door.yaml --html {}", ("found.html", "")),
     ("test", "--junit"): Row("test ../door.yaml --junit {}", ("found.xml", "")),
     ("prove", "--junit"): Row("prove ../door.yaml --junit {}", ("found.xml", "")),
     ("export", "--output"): Row("export ../door.yaml --to sismic -o {}", ("out.yaml", "")),

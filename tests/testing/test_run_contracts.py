@@ -240,6 +240,16 @@ def test_pytest_collects_contracts_beside_charts_and_no_other_features(tmp_path:
     assert "coverage of contracts" in done.stdout
 
 
+def test_pytest_fails_where_too_little_is_covered(tmp_path: Path) -> None:
+    door(tmp_path, CONTRACT.split("  Scenario Outline:")[0])
+    told = "door: 50.0 % are covered, and --rawko-fail-under asks for 90"
+    done = pytest_run(tmp_path, "--rawko-fail-under", "90")
+    assert done.returncode == 1 and told in done.stdout, done.stdout
+    assert pytest_run(tmp_path, "--rawko-fail-under", "50").returncode == 0
+    several = pytest_run(tmp_path, "-p", "xdist", "--rawko-fail-under", "50", "-n", "2")
+    assert several.returncode == 4 and "leave -n out" in several.stdout + several.stderr, several.stdout
+
+
 def test_a_project_s_own_steps_stand_beside_rawko_s(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(
         "from pytest_bdd import given\n"

@@ -86,6 +86,8 @@ def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool)
     warnings = len(found) - errors
     for problem in problems:
         complain(problem)
+    if not found and not files:
+        return BAD_INPUT
     if not found:
         print(f"{len(files)} chart{'s' if len(files) != 1 else ''}: no findings", file=sys.stderr)
     else:

@@ -26,6 +26,7 @@ class Wanted:
         fail_under: Percent of a chart that have to be covered: of its states, of its transitions, of the outcomes of
             its guards, of the ends of its actors.
         junit: Where the results are written as JUnit's XML.
+        html: Where they are written as a page.
     """
 
     scenario: str | None = None
@@ -33,6 +34,7 @@ class Wanted:
     is_verbose: bool = False
     fail_under: float | None = None
     junit: Path | None = None
+    html: Path | None = None
 
 
 def test_command(charts: Sequence[Path], *, bindings: str | None, wanted: Wanted, is_trusted: bool = False) -> int:
@@ -42,8 +44,9 @@ def test_command(charts: Sequence[Path], *, bindings: str | None, wanted: Wanted
     from rawko.trust.errors import ConfigError
 
     scenario, as_json, is_verbose = wanted.scenario, wanted.as_json, wanted.is_verbose
-    if wanted.junit is not None and (problem := why_unwritable(wanted.junit)):
-        return complain(f"--junit: {problem}")
+    for option, path in (("--junit", wanted.junit), ("--html", wanted.html)):
+        if path is not None and (problem := why_unwritable(path)):
+            return complain(f"{option}: {problem}")
     report = sys.stderr if as_json else sys.stdout
     try:
         charts = chart_files(charts, with_feature=True)
@@ -60,9 +63,14 @@ def test_command(charts: Sequence[Path], *, bindings: str | None, wanted: Wanted
         named = "" if scenario is None else f" whose name contains {scenario!r}"
         return complain(f"there is no scenario{named}")
     if wanted.junit is not None:
-        from rawko.testing.junit import junit
+        from rawko.testing.reports.junit import junit
 
         if code := write_out(junit(result), wanted.junit):
+            return code
+    if wanted.html is not None:
+        from rawko.testing.reports.page import page
+
+        if code := write_out(page(result), wanted.html):
             return code
     if as_json:
         print(visible_json(result.to_json()), flush=True)

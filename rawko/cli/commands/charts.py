@@ -65,12 +65,16 @@ def test(
         Optional[Path],  # noqa: UP045
         typer.Option(metavar="FILE", help="Write the results as JUnit's XML, too."),
     ] = None,
+    html: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="Write them as a page, with each chart drawn and what is not reached."),
+    ] = None,
     trust: Trust = False,
 ) -> None:
     """Run the .feature contracts beside the charts; a coverage table at the end."""
     from rawko.cli.authoring.contracts import Wanted, test_command
 
-    wanted = Wanted(scenario, json, verbose, fail_under, junit)
+    wanted = Wanted(scenario, json, verbose, fail_under, junit, html)
     raise typer.Exit(test_command(charts, bindings=bindings, wanted=wanted, is_trusted=trust))
 
 
