@@ -105,3 +105,8 @@ def test_a_reader_that_goes_away_ends_it_without_a_word(rawko: Shell) -> None:
         ["bash", "-c", line], cwd=rawko.folder, env=rawko.environ(), capture_output=True, text=True, check=False
     )
     assert (done.stdout.splitlines()[-1], done.stderr) == ("141", "")
+
+
+def test_a_shipped_chart_is_named_as_everywhere(rawko: Shell) -> None:
+    done = rawko("test", "judge", "-k", "asked twice")
+    assert done.code == 0 and "ok      The model is asked twice" in done.out, done.text

@@ -34,8 +34,10 @@ def chart_files(paths: Sequence[Path], problems: list[str] | None = None, *, wit
         try:
             if path.is_dir():
                 found += _in_folder(path, with_feature=with_feature)
+            elif problems is None and str(path) not in shipped_charts():
+                found.append(path)
             else:
-                found.append(path if problems is None else chart_file(path))
+                found.append(chart_file(path))
         except NoSuchChart as error:
             if problems is None:
                 raise
