@@ -81,7 +81,9 @@ def test_a_hostile_name_of_a_folder_is_shown_plain(rawko: Shell) -> None:
         terminal.enter("o")
         terminal.wait_for("touch here")
         shown = terminal.wait_for(ASKS)
-        assert f"  folder: {rawko.folder}/a\\x1b[2K\\nAllow it\n  command: touch here" in shown
+        on_one_line = " ".join(shown.split())  # the path may be too long for a line
+        assert f" folder: {rawko.folder}/a\\x1b[2K\\nAllow it command: touch here" in on_one_line
+        assert shown.count("\nAllow it") == 1, "the question of rawko alone begins a line"
         assert "\x1b[2K\r\nAllow" not in terminal.raw
         terminal.enter("d")
         terminal.end()

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rawko.machines.orchestrator.arbiter.prompt import duration
 from rawko.providers.cassette.answers import cleaned, ends_by_itself, restored, said
 from rawko.providers.cassette.cleaning import MARK, Cleaner, cleaner_for, secrets_of
 from rawko.providers.cassette.errors import CassetteError
@@ -298,6 +299,12 @@ def test_what_a_stream_says_is_put_together_for_readers() -> None:
 )
 def test_streams_that_have_said_what_matters(body: str, ends: bool) -> None:
     assert ends_by_itself(body) is ends
+
+
+@pytest.mark.parametrize("ms", [900, 59_900, 60_000, 85_000, 3_599_000, 3_600_000, 90_000_000])
+def test_lengths_of_time_are_blurred_however_long(ms: int) -> None:
+    """A recording made on a slow machine plays back on a quick one."""
+    assert blur(f"Estimated: {duration(ms)}, 7 left") == blur("Estimated: 1.0s, 7 left")
 
 
 def test_what_varies_is_blurred() -> None:

@@ -36,7 +36,7 @@ _VARYING: Final[tuple[tuple[str, str], ...]] = (
     (r"/var/folders/[\w./+-]+", "<temp>"),
     (r"\b0x[0-9a-fA-F]{6,}\b", "<address>"),
     (r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b", "<hash>"),
-    (r"\b\d+(?:\.\d+)? ?(?:s|ms|us|µs|ns|sec|secs|seconds?)\b", "<duration>"),
+    (r"\b(?:\d+h \d+m|\d+m \d+s|\d+(?:\.\d+)? ?(?:s|ms|us|µs|ns|sec|secs|seconds?))\b", "<duration>"),
     (r"\b(?:localhost|127\.0\.0\.1):\d+\b", "<server>"),
     (r"\b(?:pid|PID|process)[ =:]+\d+\b", "<process>"),
 )
