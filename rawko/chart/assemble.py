@@ -55,6 +55,7 @@ def assemble(draft: ChartDraft, reader: Reader) -> Chart:
             errors=given.get("errors", "rollback"),
             selection=given.get("selection", "inner"),
             data_model=given.get("data model", ""),
+            migrations=given.get("migrate", ()),
             file=reader.document.file,
             position=draft.position,
             marks=MappingProxyType(assembler.marks | _chart_marks(draft)),

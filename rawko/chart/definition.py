@@ -414,6 +414,31 @@ class DeclaredEvent:
     position: Position = field(default=NOWHERE, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where a state of an earlier version leads, if its guard is true."""
+
+    target: str
+    guard: Guard | None = None
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """From one version of a chart to the next migration's, the last one to the chart's own.
+
+    Attributes:
+        version: The one that it leads from; "" for charts that name none.
+        states: Moves by state of that version; the first whose guard is true holds.
+        actions: What becomes of the context: calls and assignments alone.
+    """
+
+    version: str
+    states: Mapping[str, tuple[Move, ...]] = field(default_factory=dict)
+    actions: tuple[Action, ...] = ()
+    position: Position = field(default=NOWHERE, compare=False)
+
+
 Mark: TypeAlias = tuple[str | int, ...]
 """Identifies the element that a position belongs to: ("initial", state), ("memory", state), ("on done", state),
 ("target", transition index, place), ("src", invoke id), ("chart", key)."""
@@ -440,6 +465,7 @@ class Chart:
         data_model: The names that the chart's Python code may use: "" sismic's, "python" SCXML's (`In`, `_event`, ...).
         hash_of: Works the hash out, when it is first asked for.
         has_code: Some guard, action, contract or preamble is Python code.
+        migrations: How snapshots of earlier versions go on, the oldest version first. They do not count for the hash.
         marks: Positions of parts that are plain names here; empty if the chart has no source text.
     """
 
@@ -456,6 +482,7 @@ class Chart:
     selection: Selection = "inner"
     data_model: str = ""
     has_code: bool = False
+    migrations: tuple[Migration, ...] = ()
     file: str = "<chart>"
     position: Position = NOWHERE
     marks: Mapping[Mark, Position] = field(default_factory=dict, repr=False)

@@ -67,6 +67,9 @@ class Type(Enum):
     SEND = auto()
     EMIT = auto()
     DECLARED_EVENTS = auto()
+    MIGRATIONS = auto()
+    MOVES = auto()
+    CHANGES = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,12 @@ STATECHART = _element(
     Key("root state", Type.STATE, "The state that contains all others", "{name: lamp}", is_required=True),
     _DESCRIPTION,
     Key("version", Type.TEXT, "Version of the chart", "1.2"),
+    Key(
+        "migrate",
+        Type.MIGRATIONS,
+        "How machines of earlier versions go on in this one, the oldest version first",
+        "[{from: 1.1, states: {dark: off}}]",
+    ),
     Key("context", Type.NAME, "Name of the bound model of the context", "LampContext"),
     Key("events", Type.DECLARED_EVENTS, "Events that the chart handles, with payload fields", "{SWITCH: [who]}"),
     Key("preamble", Type.CODE, "Python that runs at the start (trusted code only)", "count = 0"),
@@ -289,9 +298,23 @@ DECLARED_EVENT = _element(
     _DESCRIPTION,
 )
 
+MIGRATION = _element(
+    "migration",
+    "From one version to the next item's, the last to the chart's own",
+    Key("from", Type.TEXT, "The version that it leads from; left out for charts that name none", "1.1"),
+    Key("states", Type.MOVES, "States that are gone or renamed, and what stands in their places", "{dark: off}"),
+    Key("action", Type.CHANGES, "What becomes of the context: bound actions, or `assign`", "[{assign: {count: 0}}]"),
+)
+MOVE = _element(
+    "move",
+    "Where a state leads",
+    Key("guard", Type.GUARD, "Expression over bound guards that must be true", "is_ready and not is_full"),
+    Key("target", Type.NAME, "The state in its place", "busy", is_required=True),
+)
+
 ELEMENTS: Final = (
     DOCUMENT, STATECHART, STATE, DEFAULT_ENTRY, TRANSITION, OUTCOME, AFTER_ITEM, INVOKE, JOIN,
-    CONTRACT_ITEM, ACTION, RAISE, EMIT, SEND, DECLARED_EVENT,
+    CONTRACT_ITEM, ACTION, RAISE, EMIT, SEND, DECLARED_EVENT, MIGRATION, MOVE,
 )  # fmt: skip
 
 # Keys of an invocation that is called once per item of a list, and keys that it refuses.

@@ -24,6 +24,8 @@ from rawko.chart.grammar import (
     JOIN,
     JOIN_POLICIES,
     MAX_NAME,
+    MIGRATION,
+    MOVE,
     OF_ITEMS,
     OF_ONE_ACTOR,
     OUTCOME,
@@ -151,6 +153,16 @@ def _after() -> Schema:
     return {"type": "object", "propertyNames": names, "additionalProperties": _outcomes(AFTER_ITEM)}
 
 
+def _moves() -> Schema:
+    one = {"anyOf": [_NAME, _ref(MOVE)]}
+    return {"type": "object", "additionalProperties": _one_or_list(one, at_least=1)}
+
+
+def _changes() -> Schema:
+    assign: Schema = {**_ref(ACTION), "required": ["assign"]}
+    return _one_or_list({"anyOf": [{"type": "string", "minLength": 1}, assign]})
+
+
 def _delay() -> Schema:
     return {"type": "string", "pattern": _DELAY_PATTERN}
 
@@ -199,6 +211,9 @@ SCHEMAS: Final[Mapping[Type, Callable[[], Schema]]] = MappingProxyType(
         Type.SEND: lambda: _message(SEND),
         Type.EMIT: lambda: _message(EMIT),
         Type.DECLARED_EVENTS: _declared_events,
+        Type.MIGRATIONS: lambda: _one_or_list(_ref(MIGRATION)),
+        Type.MOVES: _moves,
+        Type.CHANGES: _changes,
     }
 )
 

@@ -45,10 +45,13 @@ if TYPE_CHECKING:
     from rawko.interpreter.errors import InvocationError as InvocationError
     from rawko.interpreter.errors import LoopStep as LoopStep
     from rawko.interpreter.errors import MacrostepLimitError as MacrostepLimitError
+    from rawko.interpreter.errors import MigrationError as MigrationError
     from rawko.interpreter.errors import NotJsonError as NotJsonError
     from rawko.interpreter.errors import NotRunningError as NotRunningError
     from rawko.interpreter.errors import SnapshotError as SnapshotError
     from rawko.interpreter.errors import UntrustedCodeError as UntrustedCodeError
+    from rawko.interpreter.migrating.migrate import Migrated as Migrated
+    from rawko.interpreter.migrating.migrate import migrate as migrate
     from rawko.interpreter.running.explain import Refusal as Refusal
     from rawko.interpreter.running.interpreter import Interpreter as Interpreter
 
@@ -70,6 +73,8 @@ __all__ = [
     "LoopStep",
     "MacrostepLimitError",
     "MicroStep",
+    "Migrated",
+    "MigrationError",
     "NotJsonError",
     "NotRunningError",
     "Receipt",
@@ -89,6 +94,7 @@ __all__ = [
     "emit",
     "freeze",
     "log",
+    "migrate",
     "raise_",
     "send",
     "spawn",
@@ -141,11 +147,13 @@ __getattr__ = lazy_names(
             "InvocationError",
             "LoopStep",
             "MacrostepLimitError",
+            "MigrationError",
             "NotJsonError",
             "NotRunningError",
             "SnapshotError",
             "UntrustedCodeError",
         ),
+        "rawko.interpreter.migrating.migrate": ("Migrated", "migrate"),
         "rawko.interpreter.running.explain": ("Refusal",),
         "rawko.interpreter.running.interpreter": ("Interpreter",),
     },

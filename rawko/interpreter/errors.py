@@ -11,6 +11,7 @@ InterpreterError
 ├── EventlessCycleError     a macrostep that does not end; rolled back
 ├── MacrostepLimitError     a machine that sends itself events without end
 ├── SnapshotError           a snapshot that does not fit; nothing was changed
+├── MigrationError          a snapshot of another version of the chart that has no place in this one; says why
 └── NotRunningError         used before `start()` or after the end, where that makes no sense
 """
 
@@ -233,6 +234,19 @@ class SnapshotError(InterpreterError):
     def __init__(self, message: str, *, field: str = "") -> None:
         super().__init__(f"snapshot: {field + ': ' if field else ''}{message}")
         self.field = field
+
+
+class MigrationError(InterpreterError):
+    """A snapshot of another version of a chart cannot go on in this one; nothing was changed.
+
+    Attributes:
+        problems: All that has no place, one line each.
+    """
+
+    def __init__(self, chart: str, found: str, wanted: str, problems: Sequence[str]) -> None:
+        reasons = "".join(f"\n  - {problem}" for problem in problems)
+        super().__init__(f"a machine of chart {chart!r}, {found}, cannot go on in {wanted}:{reasons}")
+        self.problems = tuple(problems)
 
 
 class NotRunningError(InterpreterError):

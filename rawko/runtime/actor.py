@@ -6,7 +6,7 @@ Here is its public face; how it begins and ends is in `rawko.runtime.actor_parts
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, cast
 
@@ -30,7 +30,7 @@ from rawko.runtime.actor_parts.life import Life
 from rawko.runtime.actor_parts.observers import Observers
 from rawko.runtime.actor_parts.subscribers import StepListener
 from rawko.runtime.actor_parts.waiting import Condition, condition_of
-from rawko.runtime.durable import INPUT, Place, Resuming, read_resumable
+from rawko.runtime.durable import CHART, INPUT, Place, Resuming, read_resumable
 from rawko.runtime.errors import WaitTimeout
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.journal import Journal
@@ -116,6 +116,7 @@ class Actor:
         bindings: Bindings | None = None,
         *,
         journal: Journal,
+        earlier: Sequence[Chart] = (),
         clock: Clock | None = None,
         log: LogWriter | None = None,
         inbox_limit: int = INBOX_LIMIT,
@@ -130,18 +131,24 @@ class Actor:
         Its recorded steps are stepped through again, without doing anything; then timers and invocations come back,
         each by its `on restore`.
 
+        Args:
+            earlier: Charts that it may have been left in, its children's too, the latest of each name last: one that
+                was left in another than today's goes on by the `migrate` rules of today's.
+
         Raises:
             UnknownActor: The journal has no actor of that id.
             ActorInUse: Another actor of that id is running.
             ReplayError: The chart or its functions have changed since.
-            JournalError: The journal cannot be read.
+            MigrationError: It cannot go on in the chart, and why; nothing was written.
+            JournalError: The journal cannot be read, or written.
         """
 
         async def go_on() -> Actor:
             place = Place(journal, id, is_new=False)
             await place.take()
             try:
-                found = await read_resumable(journal, id, chart, bindings, trusted=trusted)
+                now = (clock or WallClock()).time
+                found = await read_resumable(journal, id, chart, bindings, earlier=earlier, now=now, trusted=trusted)
                 actor = cls(
                     chart,
                     bindings,
@@ -162,7 +169,7 @@ class Actor:
         return Resuming(go_on)
 
     def _opening(self) -> dict[str, Any]:
-        return {INPUT: thaw(self.interpreter.input)}
+        return {INPUT: thaw(self.interpreter.input), CHART: self.interpreter.chart.hash}
 
     async def __aenter__(self) -> Actor:
         await self._life.take_place()

@@ -1,11 +1,12 @@
 """Actors that outlive their process: an id in a journal, held by one actor at a time, begun once and then resumed.
 
-What an actor was given to start with is noted in its first row, so that a resume needs its id and the code alone.
+What an actor was given to start with is noted in its first row, so that a resume needs its id and the code alone. One
+whose chart has changed since goes on by the chart's own rules, in a row that holds it as it is then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -15,11 +16,14 @@ from rawko.interpreter.clocks import Clock
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.runtime.errors import ActorExists, UnknownActor
 from rawko.runtime.journal import HoldingJournal, Journal, name_of
+from rawko.runtime.replay.charts_then import Earlier, UnknownChart, charts_of_snapshot, making
+from rawko.runtime.replay.migration import migrate_tree
 from rawko.runtime.replay.recorded import Recorded, read_recorded
-from rawko.runtime.replay.replay import ReplayTree
+from rawko.runtime.replay.replay import ReplayError, ReplayTree
+from rawko.runtime.replay.rewind_records import Jump, jump_of, jump_record
 
-INPUT = "input"
-"""The first row's note of what the actor was started with."""
+INPUT, CHART = "input", "chart"
+"""The first row's notes of what the actor was started with, and of its chart's hash."""
 
 
 class Enterable(Protocol):
@@ -119,28 +123,81 @@ class Resumable:
 
 
 async def read_resumable(
-    journal: Journal, id: str, chart: Chart, bindings: Bindings | None, *, trusted: bool = False
+    journal: Journal,
+    id: str,
+    chart: Chart,
+    bindings: Bindings | None,
+    *,
+    earlier: Sequence[Chart] = (),
+    now: float = 0.0,
+    trusted: bool = False,
 ) -> Resumable:
     """Step an actor's recorded steps through again, without starting anything.
+
+    Args:
+        earlier: Charts that it may have been left in. Where it was, a row is written in which it goes on in today's.
+        now: Seconds of the clock, for that row.
 
     Raises:
         UnknownActor: The journal has no step of it.
         ReplayError: The chart or its functions have changed: a step comes out otherwise than it was recorded.
-        JournalError: The journal cannot be read.
+        MigrationError: It cannot go on in today's chart; nothing was written.
+        JournalError: The journal cannot be read or written.
     """
     recorded = await read_recorded(journal, id)
     if not recorded.last_seq:
         runs = getattr(journal, "runs", None)
         raise UnknownActor(id, name_of(journal), () if runs is None else await runs())
     first = await journal.rows(id, 0, 1)
-    notes = first[0].notes if first else None
-    input = (notes or {}).get(INPUT) or {}
+    opening = (first[0].notes if first else None) or {}
+    input = opening.get(INPUT) or {}
 
     def make(chart: Chart, bindings: Bindings | None, input: Mapping[str, Any] | None, clock: Clock) -> Interpreter:
         return Interpreter.trusting(
             chart, bindings, trusted=trusted and chart.has_code, initial_context=input, clock=clock
         )
 
-    tree = ReplayTree(id, chart, bindings, input, make=make)
-    await tree.read(recorded)
-    return Resumable(recorded, input, tree.root.snapshot())
+    left = _left_in(recorded, chart, opening)
+
+    async def stepped(*, is_guessing: bool) -> tuple[ReplayTree, Earlier]:
+        kept = Earlier(earlier, left, is_guessing=is_guessing)
+        try:
+            tree = ReplayTree(id, chart, bindings, input, make=making(make, kept.then))
+            await tree.read(recorded)
+        except UnknownChart as error:
+            raise ReplayError(id, recorded.last_seq, _another_chart(error)) from None
+        except ReplayError:
+            if is_guessing or not kept.unknown:
+                raise
+            return await stepped(is_guessing=True)
+        return tree, kept
+
+    tree, kept = await stepped(is_guessing=False)
+    if not kept.used:
+        return Resumable(recorded, input, tree.root.snapshot())
+    moved = migrate_tree(tree.root, chart, bindings, now=now, trusted=trusted)
+    jump = Jump("migrate", id, recorded.last_seq, moved.snapshot, charts=moved.charts())
+    epoch = await journal.begin(id)
+    row = jump_record(jump, run=id, seq=recorded.last_seq + 1, epoch=epoch, time=now, notes=recorded.notes)
+    await journal.append(row)
+    return Resumable(Recorded(id, recorded.checkpoint, (*recorded.records, row)), input, moved.snapshot)
+
+
+def _left_in(recorded: Recorded, chart: Chart, opening: Mapping[str, Any]) -> dict[str, str]:
+    """Hash by name of the charts that an actor was left in, as far as its rows say; today's by the root's name."""
+    begun = opening.get(CHART)
+    found = {} if begun is None else {chart.name: begun}
+    snapshots: list[Mapping[str, Any]] = [] if recorded.checkpoint is None else [recorded.checkpoint[1]]
+    snapshots += [jump.snapshot for row in recorded.records if (jump := jump_of(row)) and jump.snapshot is not None]
+    for snapshot in snapshots[-1:]:
+        found |= dict(charts_of_snapshot(snapshot))
+        found[chart.name] = snapshot["chart"]["hash"]  # whatever its name was then
+    return found
+
+
+def _another_chart(error: UnknownChart) -> str:
+    chart = error.chart
+    return (
+        f"it was left in a chart with hash {error.hash[:12]}, the chart {chart.name!r} has {chart.hash[:12]}: it has "
+        "changed since; give the one of then, too: Actor.resume(..., earlier=[that chart])"
+    )

@@ -34,11 +34,28 @@ DEFECTS: list[tuple[str, str]] = [
                                             "for example 'name: lamp'"),
     ("statechart: {name: t, root state: {name: t}, initial: x}",
      "1:46: unknown-key: 'initial' is not a key of a statechart; accepted: 'name', 'root state', 'description', "
-     "'version', 'context', 'events', 'preamble', 'errors', 'selection', 'data model'"),
+     "'version', 'migrate', 'context', 'events', 'preamble', 'errors', 'selection', 'data model'"),
     ("statechart: {name: t, root state: {}}", "1:35: missing-key: a state needs the key 'name', "
                                               "for example 'name: idle'"),
     ("statechart: {name: t, root state: {name: t, type: final}}",
      "1:35: invalid-root: the root 't' is a final state; a chart starts in an atomic, compound or parallel one"),
+    # migrations
+    ("statechart: {name: t, version: 1, migrate: {from: 1}, root state: {name: t}}",
+     "1:44: invalid-migration: a migration leads from version '1', which the chart has itself; "
+     "accepted: each earlier version once"),
+    ("statechart: {name: t, version: 3, migrate: [{from: 1}, {from: 1}], root state: {name: t}}",
+     "1:56: invalid-migration: a migration leads from version '1', as another one does; "
+     "accepted: each earlier version once"),
+    ("statechart: {name: t, version: 3, migrate: {states: {a: tt}}, root state: {name: t}}",
+     "1:57: invalid-migration: the migration leads to 'tt', which does not exist; did you mean 't'? states: 't'"),
+    ("statechart: {name: t, version: 3, migrate: {action: [{raise: E}]}, root state: {name: t}}",
+     "1:53: wrong-type: a migration changes the context alone; accepted: names of bound actions, and 'assign'"),
+    ("statechart: {name: t, version: 3, migrate: {states: {a: []}}, root state: {name: t}}",
+     "1:57: wrong-type: expected a state, or a list of moves, found a list"),
+    ("statechart: {name: t, version: 3, migrate: {states: {a: {guard: g}}}, root state: {name: t}}",
+     "1:57: missing-key: a move needs the key 'target', for example 'target: busy'"),
+    ("statechart: {name: t, version: 3, migrate: 1.2, root state: {name: t}}",
+     "1:44: wrong-type: expected a mapping with 'from' and 'states', found the number 1.2"),
     # keys
     (states(A, "  transition: []"),
      "8:7: unknown-key: 'transition' is not a key of a state; did you mean 'transitions'? accepted: 'name', 'type', "

@@ -23,7 +23,7 @@ BEYOND_A_SCHEMA = frozenset(
     (
         "duplicate-key", "duplicate-state", "duplicate-invoke", "unknown-target", "unknown-state", "illegal-target",
         "missing-initial", "invalid-initial", "invalid-memory", "invalid-root", "never-done", "misplaced-output",
-        "code-not-trusted", "invalid-expression", "not-json",
+        "code-not-trusted", "invalid-expression", "not-json", "invalid-migration",
     )
 )  # fmt: skip
 
@@ -54,7 +54,7 @@ def test_keys_of_parser_and_schema_are_equal(element: Element) -> None:
 
 # Where an element stands, for one key of it; the states a, b, busy and off exist.
 PLACES = {
-    "statechart": "statechart: {{name: t, root state: {{name: lamp}}, {row}}}",
+    "statechart": "statechart: {{name: t, root state: {{name: off}}, {row}}}",
     "state": "statechart: {{name: t, root state: {{name: lamp, initial: s, "
     "states: [{{name: s, {row}}}, {{name: busy}}]}}}}",
     "default entry": "statechart: {{name: t, root state: {{name: r, "
@@ -71,6 +71,9 @@ PLACES = {
     "emit": "statechart: {{name: t, root state: {{name: busy, on entry: {{emit: {{event: E, {row}}}}}}}}}",
     "send": "statechart: {{name: t, root state: {{name: busy, on entry: {{send: {{event: E, {row}}}}}}}}}",
     "declared event": "statechart: {{name: t, events: {{E: {{{row}}}}}, root state: {{name: busy}}}}",
+    "migration": "statechart: {{name: t, version: 2, migrate: {{{row}}}, root state: {{name: off}}}}",
+    "move": "statechart: {{name: t, version: 2, migrate: {{states: {{dark: {{target: busy, {row}}}}}}}, "
+    "root state: {{name: busy}}}}",
 }
 
 # Examples of a state's keys that need others beside them.

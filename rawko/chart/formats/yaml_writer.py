@@ -29,6 +29,8 @@ from rawko.chart.definition import (
     Guard,
     Invoke,
     LogAction,
+    Migration,
+    Move,
     NamedDelay,
     RaiseAction,
     SendAction,
@@ -65,6 +67,7 @@ class _Writer:
             _given(
                 name=chart.name,
                 version=chart.version,
+                migrate=Rows(self._migration(each) for each in chart.migrations),
                 description=chart.description,
                 context=chart.context,
                 events=_declared(chart.events.values()),
@@ -75,6 +78,16 @@ class _Writer:
                 root_state=self._state(chart, chart[chart.root]),
             )
         )
+
+    def _migration(self, migration: Migration) -> Block:
+        found = Block({"from": migration.version} if migration.version else {})
+        states = {name: [_move(each) for each in moves] for name, moves in migration.states.items()}
+        if states:
+            found["states"] = {name: moves[0] if len(moves) == 1 else moves for name, moves in states.items()}
+        if migration.actions:
+            actions = [_action(action) for action in migration.actions]
+            found["action"] = actions[0] if len(actions) == 1 else actions
+        return found
 
     # ------------------------------------------------------------ states
 
@@ -185,6 +198,14 @@ class _Writer:
             return actions[0].code
         found = [_action(action) for action in actions]
         return found[0] if len(found) == 1 and not (self._is_code and isinstance(found[0], str)) else found
+
+
+def _move(move: Move) -> Any:
+    """A target alone, or with its guard, which is never code."""
+    if move.guard is None:
+        return move.target
+    guard = move.guard.value if isinstance(move.guard, Constant) else format_guard(move.guard)
+    return {"guard": guard, "target": move.target}
 
 
 def _action(action: Action) -> Any:

@@ -16,7 +16,7 @@ _KEPT: Final = "..."
 """Where keys stand whose order among themselves is kept: it is the order in which their transitions are asked."""
 
 STATECHART: Final = (
-    "name", "version", "description", "context", "data model", "errors", "selection", "events", "preamble",
+    "name", "version", "description", "context", "data model", "errors", "selection", "events", "preamble", "migrate",
     "root state",
 )  # fmt: skip
 STATE: Final = (
@@ -39,6 +39,8 @@ INVOKE: Final = (
 )  # fmt: skip
 DECLARED: Final = ("fields", "description")
 _ENTRY: Final = ("target", "action")
+_MIGRATION: Final = ("from", "states", "action")
+_MOVE: Final = ("guard", "target")
 
 _TRANSITIONS: Final = frozenset(("transitions", "always", "on done", "on error", "on each"))
 
@@ -67,6 +69,8 @@ def order_chart(root: Collection) -> None:
                     _state(part.value)
                 elif key_of(part) == "events":
                     _declared(part.value)
+                elif key_of(part) == "migrate":
+                    _migrations(part.value)
 
 
 def _ordered(mapping: Collection, order: Sequence[str]) -> None:
@@ -110,6 +114,15 @@ def _invokes(value: object) -> None:
 def _declared(value: object) -> None:
     for event in value.entries if isinstance(value, Collection) else ():
         _each(event.value, DECLARED)
+
+
+def _migrations(value: object) -> None:
+    _each(value, _MIGRATION)
+    for migration in _mappings(value):
+        for entry in migration.entries:
+            if key_of(entry) == "states" and isinstance(entry.value, Collection):
+                for moves in entry.value.entries:
+                    _each(moves.value, _MOVE)
 
 
 def _each(value: object, order: Sequence[str]) -> None:

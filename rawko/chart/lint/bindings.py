@@ -50,6 +50,7 @@ def needed_names(chart: Chart) -> Iterator[Needed]:
     yield from _guards(chart)
     yield from _actions(chart)
     yield from _state_names(chart)
+    yield from _migrations(chart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,18 @@ def _actions(chart: Chart) -> Iterator[Needed]:
             yield Needed("action", action.name, done.where, action.position)
         elif isinstance(action, SendAction) and isinstance(action.delay, NamedDelay):
             yield Needed("delay", action.delay.name, done.where, action.delay.position)
+
+
+def _migrations(chart: Chart) -> Iterator[Needed]:
+    for migration in chart.migrations:
+        where = f"the migration from version {migration.version!r}"
+        guards = (move.guard for moves in migration.states.values() for move in moves if move.guard is not None)
+        for leaf in (leaf for guard in guards for leaf in walk.leaves(guard)):
+            if isinstance(leaf, GuardCall):
+                yield Needed("guard", leaf.name, where, leaf.position)
+        for action in migration.actions:
+            if isinstance(action, CallAction):
+                yield Needed("action", action.name, where, action.position)
 
 
 def _state_names(chart: Chart) -> Iterator[Needed]:

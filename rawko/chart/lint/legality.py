@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, pairwise
 
-from rawko.chart.definition import Chart, GuardCall, InState, Mark, Position, State, Transition
+from rawko.chart.definition import Chart, GuardCall, InState, Mark, Move, Position, State, Transition
 from rawko.chart.errors import Diagnostic, certain, hint, listed
 from rawko.chart.lint import walk
 from rawko.chart.lint.rules import finding
@@ -214,6 +214,27 @@ def _outputs(chart: Chart) -> Iterator[Diagnostic]:
             yield finding("misplaced-output", position, message)
 
 
+def _migrations(chart: Chart) -> Iterator[Diagnostic]:
+    seen: set[str] = set()
+    for place, migration in enumerate(chart.migrations):
+        version = migration.version
+        if version == chart.version or version in seen:
+            why = "which the chart has itself" if version == chart.version else "as another one does"
+            message = f"a migration leads from version {version!r}, {why}; accepted: each earlier version once"
+            yield finding("invalid-migration", migration.position, message)
+        seen.add(version)
+        if place == len(chart.migrations) - 1:  # where earlier ones lead to, the chart no longer says
+            for move in (move for moves in migration.states.values() for move in moves):
+                yield from _wrong_move(chart, move)
+
+
+def _wrong_move(chart: Chart, move: Move) -> Iterator[Diagnostic]:
+    if move.target not in chart:
+        end = hint(move.target, chart.states, "states")
+        message = f"the migration leads to {move.target!r}, which does not exist{end}"
+        yield finding("invalid-migration", move.position, message, certain(move.target, chart.states))
+
+
 _RULES: tuple[Callable[[Chart], Iterator[Diagnostic]], ...] = (
     _root,
     _targets,
@@ -223,4 +244,5 @@ _RULES: tuple[Callable[[Chart], Iterator[Diagnostic]], ...] = (
     _state_tests,
     _done,
     _outputs,
+    _migrations,
 )

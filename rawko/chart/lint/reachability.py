@@ -23,10 +23,11 @@ def unreachable_states(chart: Chart) -> Iterator[Diagnostic]:
 
 def reached(chart: Chart) -> set[str]:
     """States that some sequence of events can make active, if guards may have any outcome (except constant false);
-    and history states that are targets."""
+    history states that are targets; and where machines of earlier versions are brought."""
     by_default = entered_by_default(chart)
     found: set[str] = set()
-    pending = [chart.root]
+    migrated = (move.target for each in chart.migrations[-1:] for moves in each.states.values() for move in moves)
+    pending = [chart.root, *migrated]
     while pending:
         name = pending.pop()
         if name in found:

@@ -60,6 +60,7 @@ _ROWS: Final[tuple[tuple[str, Severity, When, str], ...]] = (
     ("invalid-root", "error", "load", "the root is a final or a history state"),
     ("never-done", "error", "load", "`on done` on a state without children"),
     ("misplaced-output", "error", "load", "`output` on a state that is neither final nor the root"),
+    ("invalid-migration", "error", "load", "a migration that leads from no earlier version, or to no state"),
     ("unreachable-state", "warning", "check", "no transition leads into the state"),
     ("eventless-cycle", "error", "check", "eventless transitions without guards form an endless cycle"),
     ("shadowed-transition", "warning", "check", "an earlier transition is always taken in its place"),

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from rawko.chart.grammar import Type
-from rawko.chart.reading import behaviour, fan_out, states, transitions, values
+from rawko.chart.reading import behaviour, fan_out, migrations, states, transitions, values
 from rawko.chart.reading.reader import ValueReader
 
 READERS: Final[Mapping[Type, ValueReader]] = MappingProxyType(
@@ -50,5 +50,8 @@ READERS: Final[Mapping[Type, ValueReader]] = MappingProxyType(
         Type.SEND: behaviour.send,
         Type.EMIT: behaviour.emit,
         Type.DECLARED_EVENTS: values.declared_events,
+        Type.MIGRATIONS: migrations.migrations,
+        Type.MOVES: migrations.moves,
+        Type.CHANGES: migrations.changes,
     }
 )

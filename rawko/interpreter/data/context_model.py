@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Callable, Mapping
 from math import isfinite
 from types import UnionType
-from typing import Any, TypeAlias, Union, get_args, get_origin
+from typing import Any, Final, TypeAlias, Union, get_args, get_origin
 from weakref import WeakKeyDictionary
 
 from rawko.interpreter.data.freezing import (
@@ -42,12 +42,16 @@ Gate: TypeAlias = Callable[[Any], Any]
 class ContextModel:
     """Checks values of context fields; one per model class.
 
+    Attributes:
+        names: Of its fields; None of a context that takes any.
+
     Source: C-26, C-27.
     """
 
     def __init__(self, model: Any) -> None:
         self._model = model
         self._fields: Mapping[str, Any] = model.model_fields
+        self.names: frozenset[str] | None = frozenset(self._fields)
         self._gates: dict[str, Gate] = {}
         self._item_gates: dict[str, Gate] = {}
 
@@ -238,6 +242,8 @@ def context_model(model: Any) -> ContextModel:
 
 class FreeContext:
     """Without a model: any field, any JSON value."""
+
+    names: Final[frozenset[str] | None] = None
 
     @staticmethod
     def initial(given: Mapping[str, Any]) -> dict[str, Any]:

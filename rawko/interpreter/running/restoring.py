@@ -117,7 +117,8 @@ def _revive(machine: Machine, checked: CheckedSnapshot, now: float, timeouts: di
         revived[invocation.id] = invocation
         if invocation.number in finished:
             continue
-        match invocation.policy:
+        # A migration has noted it, and it has never begun: then it begins, whatever its policy says.
+        match invocation.policy if invocation.attempt else "restart":
             case "ask":
                 revived[invocation.id] = replace(invocation, is_held=True)
                 timeouts.pop(invocation.number, None)

@@ -190,13 +190,8 @@ class ReplayTree:
 
     def _child(self, parent: Machine, invoked: Invocation | StartInvocation) -> Machine | None:
         """The machine behind an actor; None where the actor is a function."""
-        logic = parent.interpreter.bindings.find("actor", invoked.src)
-        if logic is not None and calls_each(parent.interpreter.chart, invoked.state, invoked.id):
-            logic = fan_out(invoked.src, logic)
-        if not isinstance(logic, ChildFactory):
-            return None
-        made: ChildMachine = logic.make(invoked.input)
-        return Machine(self._make(made.chart, made.bindings, made.input, self._clock))
+        made = machine_behind(parent.interpreter.chart, parent.interpreter.bindings, invoked)
+        return None if made is None else Machine(self._make(made.chart, made.bindings, made.input, self._clock))
 
     # ------------------------------------------------------------ one row
 
@@ -307,6 +302,14 @@ class ReplayTree:
         )
 
 
+def machine_behind(chart: Chart, bindings: Bindings, invoked: Invocation | StartInvocation) -> ChildMachine | None:
+    """The child machine that an invocation of a chart runs; None where it is a function."""
+    logic = bindings.find("actor", invoked.src)
+    if logic is not None and calls_each(chart, invoked.state, invoked.id):
+        logic = fan_out(invoked.src, logic)
+    return logic.make(invoked.input) if isinstance(logic, ChildFactory) else None
+
+
 def _latest_rewind(records: Sequence[StepRecord]) -> int | None:
     """The place of the latest row that holds the machines whole; None where none does."""
     for place in reversed(range(len(records))):
@@ -322,5 +325,14 @@ def _is_revival(machine: Machine, record: StepRecord) -> bool:
         machine.interpreter.is_started
         and record.event is None
         and not record.updates
-        and all(e["type"] == "start" and (e["attempt"] > 1 or e["resumed"]) for e in record.effects)
+        and all(
+            e["type"] == "start" and (e["attempt"] > 1 or e["resumed"] or _is_first(machine, e["id"]))
+            for e in record.effects
+        )
     )
+
+
+def _is_first(machine: Machine, id: str) -> bool:
+    """Whether an invocation has never begun: a migration of its chart has noted it."""
+    invocation = machine.interpreter.invocations.get(id)
+    return invocation is not None and not invocation.attempt

@@ -1,4 +1,5 @@
-"""Rows that are no step of a machine: a run was set back to an earlier step, or begun from a step of another run.
+"""Rows that are no step of a machine: a run was set back to an earlier step, begun from a step of another run, or
+brought into another version of its charts.
 
 Such a row holds the whole tree of machines as a snapshot, so that what comes after it needs nothing before it; what
 stands before it stays where it is. Nothing here reads or writes a journal.
@@ -15,7 +16,7 @@ from rawko.runtime.journal import StepRecord
 ACTOR: Final = "run"
 """In the place of an actor's path, which begins with "root"."""
 _PREFIX: Final = "rawko."
-JumpKind = Literal["rewind", "files", "fork", "adopt"]
+JumpKind = Literal["rewind", "files", "fork", "adopt", "migrate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +25,14 @@ class Jump:
 
     Attributes:
         kind: "rewind": machines, conversation and files; "files": the files alone; "fork": the first row of a run;
-            "adopt": another run's changes were brought into the files.
+            "adopt": another run's changes were brought into the files; "migrate": the machines went on in other
+            versions of their charts.
         run, step: Where it went: a step of this run, or of the parent; for "adopt" a step of the other run, 0 where
-            its files were named by a snapshot.
+            its files were named by a snapshot; for "migrate" the latest step before.
         snapshot: Of the whole tree of machines, from which it goes on; None for "files" and "adopt".
         files: Commit of the workspace snapshot that the files are now.
         safety: Commit that holds the workspace as it was before; None where nothing was there.
+        charts: Of a migration: for each chart by name what it was and is (`hash`, `version`), `from` and `to`.
     """
 
     kind: JumpKind
@@ -38,6 +41,7 @@ class Jump:
     snapshot: Mapping[str, Any] | None = None
     files: str | None = None
     safety: str | None = None
+    charts: Mapping[str, Any] | None = None
 
 
 def jump_record(
@@ -51,6 +55,8 @@ def jump_record(
         "safety": jump.safety,
         "snapshot": None if jump.snapshot is None else dict(jump.snapshot),
     }
+    if jump.charts is not None:
+        data["charts"] = dict(jump.charts)
     states = () if jump.snapshot is None else tuple(jump.snapshot["configuration"])
     return StepRecord(
         run=run,
@@ -73,7 +79,7 @@ def jump_of(record: StepRecord) -> Jump | None:
         return None
     kind: Any = record.event["name"].removeprefix(_PREFIX)
     data = record.event["data"]
-    return Jump(kind, data["run"], data["step"], data["snapshot"], data["files"], data["safety"])
+    return Jump(kind, data["run"], data["step"], data["snapshot"], data["files"], data["safety"], data.get("charts"))
 
 
 def moved_in_time(snapshot: Mapping[str, Any], now: float) -> dict[str, Any]:

@@ -1,0 +1,176 @@
+"""The rules of a chart (`migrate`), followed from one version to the present: where states lead, what the context is.
+
+Version 1 has a state `triage`, the chart is of version 3:
+
+    from 1:  triage -> big, if is_large, else small     the guard sees the context of version 1
+             action split_total                         the context of version 2
+    from 2:  big -> huge
+    triage leads to `huge`, or `small`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rawko.chart.definition import Action, AssignAction, CallAction, Chart, Migration, Move
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.compiled.functions import compile_action, compile_guard
+from rawko.interpreter.data.context_model import ContextModel, FreeContext
+from rawko.interpreter.data.events import Event, make_event
+from rawko.interpreter.data.freezing import freeze, freeze_fields
+from rawko.interpreter.data.updates import Append, Assign, Updates
+from rawko.interpreter.data.values import Record
+from rawko.interpreter.errors import BindingError, shown
+
+EVENT = "rawko.migrate"
+"""The event that guards, actions, delays and inputs of a migration see; its data: `from`, `to`."""
+
+
+class Followed:
+    """What became of the states and the context of a machine.
+
+    Attributes:
+        names: By each state that was asked for: the state that it leads to.
+        ruled: Those of them that a rule names.
+        fields: The context's values by name, frozen.
+        problems: What could not be decided.
+    """
+
+    def __init__(self, states: Iterable[str], context: Mapping[str, Any]) -> None:
+        self.names = {name: name for name in states}
+        self.ruled: set[str] = set()
+        self.fields: dict[str, Any] = dict(freeze_fields(context, "context"))
+        self.problems: list[str] = []
+
+
+def migrations_between(old: Chart, new: Chart) -> tuple[Migration, ...]:
+    """The rules that lead from one version of a chart to another; none where the version is the same.
+
+    Raises:
+        LookupError: There is none for the old version; says which there are.
+    """
+    if old.version == new.version or not new.migrations:
+        return ()
+    versions = [migration.version for migration in new.migrations]
+    if old.version not in versions:
+        known = ", ".join(map(repr, versions))
+        raise LookupError(f"the chart has no migration from version {old.version!r}; it has those from: {known}")
+    return new.migrations[versions.index(old.version) :]
+
+
+def event_of(old: Chart, new: Chart) -> Event:
+    """What functions of a migration see as their event."""
+    return make_event(EVENT, {"from": old.version, "to": new.version})
+
+
+def follow(
+    rules: Sequence[Migration],
+    states: Iterable[str],
+    active: frozenset[str],
+    context: Mapping[str, Any],
+    bindings: Bindings,
+    event: Event,
+) -> Followed:
+    """Take states and context through the rules, one version after the other.
+
+    Args:
+        states: Those whose places are wanted.
+        active: The configuration, for `in_state(...)`: of the old version, in all rules.
+    """
+    followed = Followed(states, context)
+    for rule in rules:
+        record = Record(dict(followed.fields))
+        for state, name in followed.names.items():
+            if name not in rule.states:
+                continue
+            target = _choose(rule.states[name], name, active, record, bindings, event, followed.problems)
+            if target is not None:
+                followed.names[state] = target
+                followed.ruled.add(state)
+        for action in rule.actions:
+            _act(action, followed, bindings, event)
+    return followed
+
+
+def _choose(
+    moves: Sequence[Move],
+    state: str,
+    active: frozenset[str],
+    context: Record,
+    bindings: Bindings,
+    event: Event,
+    problems: list[str],
+) -> str | None:
+    """The target of the first move whose guard is true."""
+    for move in moves:
+        if move.guard is None:
+            return move.target
+        try:
+            guard = compile_guard(move.guard, bindings, active.__contains__)
+            if guard if isinstance(guard, bool) else guard(context, event):
+                return move.target
+        except BindingError as error:
+            problems.append(str(error))
+            return None
+        except Exception as error:  # noqa: BLE001 - a bound function raises what it likes
+            problems.append(f"{move.position}: the guard of state {state!r} fails: {type(error).__name__}: {error}")
+            return None
+    problems.append(f"{moves[0].position}: no guard of state {state!r} is true; accepted: a last move without a guard")
+    return None
+
+
+def _act(action: Action, followed: Followed, bindings: Bindings, event: Event) -> None:
+    """Change the context as an action says."""
+    if isinstance(action, AssignAction):
+        followed.fields.update(freeze_fields(dict(action.values), "assign"))
+        return
+    assert isinstance(action, CallAction), "the reader accepts no other"
+    try:
+        compiled = compile_action(action, bindings)
+        assert compiled.function is not None
+        _apply(compiled.function(Record(dict(followed.fields)), event), followed.fields)
+    except BindingError as error:
+        followed.problems.append(str(error))
+    except Exception as error:  # noqa: BLE001 - as above
+        followed.problems.append(f"{action.position}: action {action.name!r}: {type(error).__name__}: {error}")
+
+
+def _apply(updates: Updates, fields: dict[str, Any]) -> None:
+    """Assignments and items appended, checked for being JSON.
+
+    Raises:
+        TypeError: It is no change of the context.
+        NotJsonError, ValueError: A value cannot be kept, or an item has no list.
+    """
+    match updates:
+        case None:
+            pass
+        case Assign(given):
+            fields.update(freeze_fields(given, "assign"))
+        case Append(name, item):
+            found = fields.get(name)
+            if isinstance(found, str) or not isinstance(found, Sequence):
+                raise ValueError(f"append to {name!r}, which is no list")
+            fields[name] = freeze([*found, item], name)
+        case tuple() | list():
+            for part in updates:
+                _apply(part, fields)
+        case _:
+            raise TypeError(f"returned {shown(updates)}; accepted in a migration: None, assign(...) and append(...)")
+
+
+def checked_fields(fields: Mapping[str, Any], model: ContextModel | FreeContext) -> tuple[dict[str, Any], list[str]]:
+    """The fields as the present chart's model has them, and which were let go.
+
+    Raises:
+        ContextError, NotJsonError: The model refuses a value.
+    """
+    known = model.names
+    if known is None:
+        return dict(fields), []
+    kept = {name: value for name, value in fields.items() if name in known}
+    found: dict[str, Any] = model.initial(kept)
+    for name, value in kept.items():  # a null that is kept is no default
+        found[name] = model.field(name, value)
+    return found, sorted(set(fields) - known)

@@ -1,0 +1,145 @@
+"""A whole tree of machines brought into the present versions of their charts, or all reasons why not.
+
+Each machine goes by the rules of its own chart; a machine whose invocation is not in its parent's chart any more ends
+with that invocation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rawko.chart.definition import Chart
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.data.freezing import freeze
+from rawko.interpreter.data.invocation import Invocation
+from rawko.interpreter.errors import MigrationError
+from rawko.interpreter.migrating.migrate import Migrated, migrate
+from rawko.runtime.replay.replay import Machine, machine_behind
+
+
+@dataclass(frozen=True, slots=True)
+class MigratedMachine:
+    """One machine of a tree that was migrated.
+
+    Attributes:
+        path: Of the machine: "root", "root/execute_agent".
+        old, new: Its chart as it was, and as it is.
+        before, after: Active states.
+        notes: What is not as it was.
+    """
+
+    path: str
+    old: Chart
+    new: Chart
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether it is of another chart now."""
+        return self.old.hash != self.new.hash
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "actor": self.path,
+            "chart": self.new.name,
+            "from": self.old.version,
+            "to": self.new.version,
+            "before": list(self.before),
+            "after": list(self.after),
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MigratedTree:
+    """All machines of a run. `snapshot`: of the whole tree, for `Actor(snapshot=...)`."""
+
+    snapshot: dict[str, Any]
+    machines: tuple[MigratedMachine, ...]
+
+    def charts(self) -> dict[str, Any]:
+        """By name, the charts that have changed: what each was, and is."""
+        return {
+            one.new.name: {"from": _named(one.old), "to": _named(one.new)} for one in self.machines if one.is_changed
+        }
+
+
+def migrate_tree(
+    root: Machine, chart: Chart, bindings: Bindings | None, *, now: float, trusted: bool = False
+) -> MigratedTree:
+    """Bring a tree of machines into present charts.
+
+    Args:
+        root: As it was left, in the charts of then.
+        chart, bindings: The root's of now; those of its children are what its actors make.
+        now: Seconds of the clock.
+
+    Raises:
+        MigrationError: It cannot be; `problems` says why, of all machines.
+    """
+    migration = _Migration(now, trusted=trusted)
+    snapshot = migration.machine("root", root, chart, bindings or Bindings())
+    if migration.failed is not None:
+        old, new = migration.failed
+        raise MigrationError(new.name, _told(old), _told(new), migration.problems)
+    return MigratedTree(snapshot, tuple(migration.machines))
+
+
+class _Migration:
+    """The machines of a tree that were migrated so far, and what speaks against it."""
+
+    def __init__(self, now: float, *, trusted: bool) -> None:
+        self._now = now
+        self._trusted = trusted
+        self.machines: list[MigratedMachine] = []
+        self.problems: list[str] = []
+        self.failed: tuple[Chart, Chart] | None = None
+
+    def machine(self, path: str, machine: Machine, chart: Chart, bindings: Bindings) -> dict[str, Any]:
+        """The snapshot of a machine and all below it; what is wrong with some of them is in `problems`."""
+        old = machine.interpreter.chart
+        try:
+            found = migrate(machine.interpreter.snapshot(), old, chart, bindings, now=self._now, trusted=self._trusted)
+        except MigrationError as error:
+            self.failed = self.failed or (old, chart)
+            self.problems += (f"{path}: {problem}" for problem in error.problems)
+            return {}
+        before = tuple(machine.interpreter.snapshot()["configuration"])
+        notes = list(found.notes)
+        children: dict[str, Any] = {}
+        place = len(self.machines)
+        for id, child in sorted(machine.children.items()):
+            invoked = _invocation(found, id)
+            if invoked is None:
+                continue  # its invocation is noted as one that is stopped
+            made = machine_behind(chart, bindings, invoked)
+            if made is None:
+                notes.append(f"actor {invoked.src!r} is no machine any more: it begins anew")
+                continue
+            children[invoked.id] = self.machine(f"{path}/{invoked.id}", child, made.chart, made.bindings)
+        self.machines.insert(place, MigratedMachine(path, old, chart, before, found.states, tuple(notes)))
+        return {**found.snapshot, "children": dict(sorted(children.items()))}
+
+
+def _invocation(found: Migrated, id: str) -> Invocation | None:
+    """The invocation of a child by its old id, as the new chart has it."""
+    new = found.invocations.get(id)
+    row: Mapping[str, Any] | None = next((one for one in found.snapshot["invocations"] if one["id"] == new), None)
+    if row is None:
+        return None
+    return Invocation(
+        row["id"], row["state"], row["src"], freeze(row["input"]), row["number"], row["attempt"],
+        row["started"], row["policy"], row["held"], row["timeout"],
+    )  # fmt: skip
+
+
+def _named(chart: Chart) -> dict[str, str]:
+    return {"hash": chart.hash, "version": chart.version}
+
+
+def _told(chart: Chart) -> str:
+    return f"version {chart.version!r}" if chart.version else "no version"
