@@ -16,7 +16,7 @@ from rawko.interpreter.clocks import Clock
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.runtime.errors import ActorExists, UnknownActor
 from rawko.runtime.journal import HoldingJournal, Journal, name_of
-from rawko.runtime.replay.charts_then import Earlier, UnknownChart, charts_of_snapshot, making
+from rawko.runtime.replay.charts_then import Earlier, UnknownChart, charts_of_snapshot
 from rawko.runtime.replay.migration import migrate_tree
 from rawko.runtime.replay.recorded import Recorded, read_recorded
 from rawko.runtime.replay.replay import ReplayError, ReplayTree
@@ -162,7 +162,7 @@ async def read_resumable(
     async def stepped(*, is_guessing: bool) -> tuple[ReplayTree, Earlier]:
         kept = Earlier(earlier, left, is_guessing=is_guessing)
         try:
-            tree = ReplayTree(id, chart, bindings, input, make=making(make, kept.then))
+            tree = ReplayTree(id, chart, bindings, input, make=make, charts=kept.then)
             await tree.read(recorded)
         except UnknownChart as error:
             raise ReplayError(id, recorded.last_seq, _another_chart(error)) from None

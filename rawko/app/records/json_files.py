@@ -1,4 +1,4 @@
-"""The small JSON files that a run is remembered by besides its journal: written whole or not at all."""
+"""The small files that a run is remembered by besides its journal, JSON nearly all: written whole or not at all."""
 
 from __future__ import annotations
 
@@ -19,12 +19,21 @@ def write_file(path: Path, data: Mapping[str, Any]) -> None:
     Raises:
         ConfigError: It cannot be written.
     """
+    write_text(path, json.dumps(data, indent=1))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file in UTF-8, whole or not at all.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
     try:
         make_private(path.parent)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
-            with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                json.dump(data, file, indent=1)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
             os.replace(name, path)  # noqa: PTH105 - both are names of the same folder
         except BaseException:
             Path(name).unlink(missing_ok=True)

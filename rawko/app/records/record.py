@@ -46,9 +46,11 @@ class RunRecord:
         report: As `Report.to_json`; None while it runs, and of one that was interrupted.
         parent: Of a fork, or of a lane.
         head: Commit that HEAD of the user's repository was at when the run began; None outside of one.
-        charts: Hash of each chart by its name, and `tools` the names of each agent's tools, when the run began.
+        charts: Hash of each chart by its name that the run goes on with: of when it began, or was migrated last.
+        tools: The names of each agent's tools when the run began.
         continues: The run that has ended whose conversation it has taken over.
         rewinds: Rows of the journal in which the run was set back, each with the step that it went to.
+        migrations: Rows in which it went on in other versions of its charts, each with the hashes until then, by name.
         is_interactive: It is a conversation with one agent.
         first_event: The event that its agent gets once it is ready, in a fork that begins with one agent and a task.
     """
@@ -63,6 +65,7 @@ class RunRecord:
     charts: Mapping[str, str] = field(default_factory=dict)
     tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rewinds: tuple[tuple[int, int], ...] = ()
+    migrations: tuple[tuple[int, Mapping[str, str]], ...] = ()
     continues: str | None = None
     first_event: tuple[str, Mapping[str, Any]] | None = None
     is_interactive: bool = False
@@ -106,6 +109,7 @@ def read_record(run: str, current: Settings) -> RunRecord:
         charts=found.charts,
         tools=found.tools,
         rewinds=found.rewinds,
+        migrations=found.migrations,
         first_event=None if begun is None else (begun.event, begun.data),
         continues=found.continues,
         is_interactive=found.is_interactive,

@@ -105,6 +105,27 @@ def note_rewind(record: RunRecord, row: int, step: int) -> None:
         change_record(record.settings.state_dir, record.run, rewinds=[*map(list, record.rewinds), [row, step]])
 
 
+def note_migration(record: RunRecord, row: int, charts: Mapping[str, str]) -> None:
+    """Remember that a run goes on in other charts from a row on; written before that row is.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    before = {name: record.charts[name] for name in charts}
+    noted = [[row, before] for row, before in (*record.migrations, (row, before))]
+    change_record(record.settings.state_dir, record.run, charts={**record.charts, **charts}, migrations=noted)
+
+
+def forget_migration(record: RunRecord) -> None:
+    """Take back what was noted of a row that was not written. `record`: as it is without it.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    noted = [[row, dict(before)] for row, before in record.migrations]
+    change_record(record.settings.state_dir, record.run, charts=dict(record.charts), migrations=noted)
+
+
 def change_record(state_dir: Path, run: str, *, workspace: Path | None = None, **fields: Any) -> None:
     """Change fields of a run's record.
 

@@ -38,6 +38,7 @@ class RecordFile(BaseModel):
     charts: dict[str, str] = {}
     tools: dict[str, tuple[str, ...]] = {}
     rewinds: tuple[tuple[int, int], ...] = ()
+    migrations: tuple[tuple[int, dict[str, str]], ...] = ()
     continues: str | None = None
     is_interactive: bool = False
 

@@ -67,6 +67,7 @@ _JUMPS = {
     "files": "(files of {files})",
     "fork": "(fork of {jump.run}@{jump.step})",
     "adopt": "(adopted {jump.run}@{files})",
+    "migrate": "(charts of today)",
 }
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+from rawko.app.records.charts import keep_charts
 from rawko.app.records.record import Parent
 from rawko.app.records.record_changes import forget_record, write_record
-from rawko.app.run.requirements import charts_of, tools_of
+from rawko.app.run.requirements import run_charts, tools_of
 from rawko.app.run.workspace_report import Witness
 from rawko.app.time_travel.user_git import head_of
 from rawko.config import ConfigError, Settings
@@ -29,6 +30,8 @@ async def record_run(
     Raises:
         ConfigError: It cannot be written.
     """
+    charts = run_charts(settings, agent)
+    keep_charts(settings, charts)
     write_record(
         settings,
         run,
@@ -38,7 +41,7 @@ async def record_run(
         parent=parent,
         is_interactive=is_interactive,
         head=await asyncio.to_thread(head_of, settings.workspace, settings.environ),
-        charts=charts_of(settings, agent),
+        charts={chart.name: chart.hash for chart in charts},
         tools=tools_of(settings, toolbox),
     )
 

@@ -10,7 +10,7 @@ from rawko.app.run.parts.charts import PATTERNS, shipped_chart
 from rawko.app.run.parts.machines import agent_machines
 from rawko.app.run.parts.project import require_grants
 from rawko.app.run.parts.toolbox import open_toolbox
-from rawko.chart import shipped_charts
+from rawko.chart import Chart, shipped_charts
 from rawko.config import ConfigError, Settings
 from rawko.runtime.ports import Toolbox
 from rawko.vocabulary.documents import accepted
@@ -49,6 +49,15 @@ def charts_of(settings: Settings, agent: str | None) -> dict[str, str]:
     Raises:
         ConfigError: A chart cannot be loaded.
     """
+    return {chart.name: chart.hash for chart in run_charts(settings, agent)}
+
+
+def run_charts(settings: Settings, agent: str | None) -> list[Chart]:
+    """Each chart of a run.
+
+    Raises:
+        ConfigError: A chart cannot be loaded.
+    """
     machines = agent_machines(settings)
     stem = None if agent is None else settings.agents[agent].chart
     # A pattern, and a chart of the project's own, may run every other agent.
@@ -56,7 +65,7 @@ def charts_of(settings: Settings, agent: str | None) -> dict[str, str]:
     charts = [chart for chart, _ in chosen]
     if agent is None:
         charts.append(shipped_chart("orchestrator"))
-    return {chart.name: chart.hash for chart in charts}
+    return charts
 
 
 def tools_of(settings: Settings, toolbox: Toolbox | None = None) -> dict[str, list[str]]:

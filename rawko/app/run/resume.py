@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from rawko.app.records.charts import settle
 from rawko.app.records.moved_workspace import attach, check_attachable
 from rawko.app.records.outcomes import is_open
 from rawko.app.records.record import RunRecord, check_workspace, read_record
@@ -109,14 +110,15 @@ async def prepare(run: str, current: Settings, *, workspace: Path | None = None)
     if workspace is not None:
         current = attach(run, workspace, current)
     await finish_rewind(run, current)
-    record = read_record(run, current)
+    record = await settle(read_record(run, current))
     check_workspace(record)
     for problem in changed_since(record):
         raise ConfigError(problem)
     return record
 
 
-def _has_ended(record: RunRecord) -> str:
+def has_ended(record: RunRecord) -> str:
+    """Why a run that has ended does not go on; "" of one that has not."""
     if is_open(record):
         return ""
     return f"run {record.run!r} has ended ({record.outcome}); go back in it with: rawko rewind {record.run}@K"
@@ -128,8 +130,9 @@ def changed_since(record: RunRecord) -> Iterator[str]:
     for name, found in record.charts.items():
         if name in now and now[name] != found:
             yield (
-                f"run {record.run!r} cannot be resumed: the chart {name!r} has changed since it began; bring the old "
-                f"one back, or begin anew on its files: rawko fork {record.run}@last --task ..."
+                f"run {record.run!r} cannot be resumed: the chart {name!r} has changed since it began; what becomes of "
+                f"the run in today's chart: rawko migrate {record.run} --dry-run; or begin anew on its files: "
+                f"rawko fork {record.run}@last --task ..."
             )
     have = tools_of(record.settings)
     for agent, names in record.tools.items():
@@ -156,7 +159,7 @@ async def plan_resume(run: str, current: Settings, *, workspace: Path | None = N
         place = current.workspace
     async with open_past(run, current, workspace=place) as past:
         record = past.record
-        problems = [problem for problem in (_has_ended(record), _at_work(record)) if problem]
+        problems = [problem for problem in (has_ended(record), at_work(record)) if problem]
         fit = Fit() if problems else await past.fit()
         step = past.last
         base = ResumePlan(run, step, (), record.outcome if fit.problem is None else DAMAGED, lost=fit.lost)
@@ -176,7 +179,8 @@ async def plan_resume(run: str, current: Settings, *, workspace: Path | None = N
         return replace(base, problems=tuple(problems), **_would(past, tree, fit.lost))
 
 
-def _at_work(record: RunRecord) -> str:
+def at_work(record: RunRecord) -> str:
+    """Which process a run is at work in; "" where it is in none."""
     process = user_of(record.settings.state_dir / "snapshots", record.run)
     if process is None:
         return ""

@@ -22,6 +22,7 @@ from rawko.app.records.outcomes import FORKED
 from rawko.app.records.record import Parent, RunRecord
 from rawko.app.records.record_changes import forget_record, write_first_event, write_record, write_report
 from rawko.app.run.follow_up.legacy import FOLLOW_UP, legacy_at
+from rawko.app.run.requirements import charts_of
 from rawko.app.run.run import Run
 from rawko.app.time_travel.conversation import agent_at_work
 from rawko.app.time_travel.recorded_run import Past, open_past
@@ -125,11 +126,13 @@ class _Plan:
     Attributes:
         snapshot: The machines that it goes on from; None for a fresh agent, which looks at the workspace first.
         event: What such an agent is told once it is ready.
+        is_anew: No machine goes on from where it was: today's charts are those of the fork.
     """
 
     snapshot: dict[str, Any] | None
     notes: dict[str, Any]
     event: tuple[str, Mapping[str, Any]] | None = None
+    is_anew: bool = False
 
 
 def _check(record: RunRecord, changes: Changes) -> None:
@@ -177,10 +180,10 @@ def _anew(record: RunRecord, made: Run, tree: ReplayTree, changes: Changes, note
         raise ConfigError(f"the chart {chart.name!r} does not take the event {FOLLOW_UP}: it takes no new task")
     legacy = legacy_at(record, tree.root.snapshot(), agent_at_work(tree))
     if made.agent is not None:
-        return _Plan(None, notes, (FOLLOW_UP, legacy.told_to_agent(made.agent, made.task, made.settings)))
+        return _Plan(None, notes, (FOLLOW_UP, legacy.told_to_agent(made.agent, made.task, made.settings)), is_anew=True)
     told = Event(FOLLOW_UP, **legacy.told_to_arbiter(made.task))
     forced = () if changes.agent is None else (Event(FORCE, agent_name=changes.agent),)
-    return _Plan(_waiting(made, told, *forced), notes)
+    return _Plan(_waiting(made, told, *forced), notes, is_anew=True)
 
 
 def _waiting(made: Run, *events: Event) -> dict[str, Any]:
@@ -275,7 +278,7 @@ async def _begin(past: Past, made: Run, folder: Path, tree: ReplayTree, files: S
             parent=parent,
             head=record.head,
             is_interactive=made.is_interactive,
-            charts=record.charts,
+            charts=charts_of(settings, made.agent) if plan.is_anew else past.charts.hashes(step),
             tools=record.tools,
         )
         write_report(settings, made.id, {"run": made.id, "outcome": FORKED, "question": question_of(tree)})

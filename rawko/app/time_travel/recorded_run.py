@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from rawko.app.records.addresses import Address, find_snapshot, find_step
+from rawko.app.records.charts import RecordedCharts, settled
 from rawko.app.records.journal import open_journal
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.recovery.consistency import Fit
 from rawko.app.recovery.reading import check_store, find
 from rawko.app.run.external_edits import CAPTURE
 from rawko.config import ConfigError, Settings
+from rawko.interpreter.errors import BindingError
 from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import Journal, StepRecord
 from rawko.runtime.ports import WorkspaceError
@@ -47,6 +49,7 @@ class Past:
 
     Attributes:
         last: Number of the latest step.
+        charts: Of the run, as of each step.
     """
 
     def __init__(self, record: RunRecord, journal: Journal, archive: Archive, last: int) -> None:
@@ -54,6 +57,7 @@ class Past:
         self.journal = journal
         self.archive = archive
         self.last = last
+        self.charts = RecordedCharts(record)
         self._machine: Prepared | None = None
 
     async def fit(self) -> Fit:
@@ -114,12 +118,21 @@ class Past:
         return self._machine
 
     def fresh(self, make: MachineMaker | None = None, *, is_exact: bool = False) -> ReplayTree:
-        """The run's machines before the first step."""
+        """The run's machines before the first step.
+
+        Raises:
+            ConfigError: They cannot be made any more.
+        """
         from rawko.runtime.replay.replay import ReplayTree
 
         chart, bindings, given = self.machine
         options: dict[str, Any] = {} if make is None else {"make": make}
-        return ReplayTree(self.record.run, chart, bindings, given, is_exact=is_exact, **options)
+        charts = self.charts.then if self.record.charts else None
+        try:
+            return ReplayTree(self.record.run, chart, bindings, given, is_exact=is_exact, charts=charts, **options)
+        except BindingError as error:
+            problem = f"run {self.record.run!r}: the chart that it was recorded with names what is not bound any more"
+            raise ConfigError(f"{problem}: {error}") from error
 
     async def machines_at(self, step: int, make: MachineMaker | None = None) -> ReplayTree:
         """The run's machines after a step, from the checkpoint nearest to it; 0 is before the first.
@@ -289,7 +302,7 @@ async def open_past(run: str, current: Settings, *, workspace: Path | None = Non
         archive = open_archive(record.settings)
         try:
             last = await journal.last_seq(run)
-            yield Past(record, journal, archive, last)
+            yield Past(settled(record, last), journal, archive, last)
         except JournalError as error:
             raise ConfigError(str(error)) from error
         except WorkspaceError as error:

@@ -17,10 +17,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rawko.app.records.addresses import Address
+from rawko.app.records.charts import RecordedCharts, settle
 from rawko.app.records.json_files import write_file
 from rawko.app.records.outcomes import REWOUND
 from rawko.app.records.record import RunRecord, check_workspace, list_records, read_record
-from rawko.app.records.record_changes import note_rewind, write_report
+from rawko.app.records.record_changes import note_migration, note_rewind, write_report
 from rawko.app.records.rewind_note import NOTE, Intent, is_pending
 from rawko.app.recovery.setback import forget_lost
 from rawko.app.run.parts.workspace import open_workspace, running_folder
@@ -230,6 +231,7 @@ async def carry_out(record: RunRecord, intent: Intent, journal: Journal, change:
         ConfigError: It cannot be done; the files are as they were.
     """
     note = record.folder / NOTE
+    record = await settle(record)
     try:
         workspace = await open_workspace(record.settings, record.run)
         workspace.row = intent.came_from
@@ -255,6 +257,7 @@ async def carry_out(record: RunRecord, intent: Intent, journal: Journal, change:
         try:
             done = await (change or restore)(workspace, begin)
             assert done.now is not None, "a restore that is no dry run ends in a snapshot"
+            _note_charts(record, intent)
             row = await _append(record, intent, journal, done.now.commit)
             forget_lost(record, intent.came_from)
         except (WorkspaceError, JournalError):
@@ -292,6 +295,20 @@ async def carry_out(record: RunRecord, intent: Intent, journal: Journal, change:
         outcome=record.outcome if intent.report is None else str(intent.report["outcome"]),
         origin=intent.origin,
     )
+
+
+def _note_charts(record: RunRecord, intent: Intent) -> None:
+    """A run that was migrated and goes back to before that, goes back to the charts of then, too.
+
+    Raises:
+        ConfigError: The record cannot be written.
+    """
+    if intent.kind != "rewind" or intent.step is None:
+        return
+    then = RecordedCharts(record).hashes(intent.step)
+    others = {name: hash for name, hash in then.items() if record.charts[name] != hash}
+    if others:
+        note_migration(record, intent.came_from + 1, others)
 
 
 def _cannot(record: RunRecord, intent: Intent) -> str:

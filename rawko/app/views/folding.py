@@ -222,7 +222,8 @@ class StepFold:
         before = self._tree
         if jump.snapshot is not None:
             self._machines.load(jump.snapshot)
-        self._tree = None if jump.files is None else self._tree_of(jump.files)
+        if jump.kind != "migrate":
+            self._tree = None if jump.files is None else self._tree_of(jump.files)
         left = None
         if jump.kind == "rewind":
             if (record.seq, jump.step) not in self._rewinds:
@@ -235,6 +236,7 @@ class StepFold:
             "files": f"files of {files}",
             "fork": f"fork of {jump.run}@{jump.step}",
             "adopt": f"adopted {files} of {jump.run}",
+            "migrate": f"goes on in other versions of its charts: {', '.join(sorted(jump.charts or ()))}",
         }[jump.kind]
         kept = f"files before: snapshot {jump.safety[:7]}" if jump.safety else ""
         view = self._view(record, Description(StepKind.TRAVEL, line(words), kept), self._machines.agent)

@@ -85,7 +85,18 @@ _BEFORE_RUNS: Final[tuple[Callable[..., None], ...]] = (
     watching.watch,
 )
 _AFTER_RUNS: Final[tuple[Callable[..., None], ...]] = (
-    *(past.log, past.show, past.diff, past.compare, past.rewind, past.fork, past.adopt, past.branch, past.replay),
+    *(
+        past.log,
+        past.show,
+        past.diff,
+        past.compare,
+        past.rewind,
+        past.fork,
+        past.migrate,
+        past.adopt,
+        past.branch,
+        past.replay,
+    ),
     *(laboratory.lab, serving.serve, serving.report),
 )
 _OF_CHARTS: Final[tuple[Callable[..., None], ...]] = (

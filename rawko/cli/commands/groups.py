@@ -15,7 +15,7 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Work": ("run", "chat", "race", "gauntlet", "parallel", "debate", "resume", "cancel", "explore"),
     "Answer and steer": ("answer", "approve", "deny", "tell", "force", "skip", "retry"),
     "Look": ("runs", "log", "show", "diff", "compare", "lab", "eval", "watch", "serve", "report"),
-    "Go back, and elsewhere": ("rewind", "fork", "adopt", "branch", "replay", "pin"),
+    "Go back, and elsewhere": ("rewind", "fork", "adopt", "branch", "replay", "migrate", "pin"),
     "Charts": (
         "check",
         "fmt",
@@ -55,6 +55,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
         'rawko debate "Which store?" --positions "SQLite,PostgreSQL" --rounds 3',
     ),
     "parallel": ('rawko parallel "Port the parser" --check "make test"', 'rawko parallel "Port it" --plan plan.yaml'),
+    "migrate": ("rawko migrate --dry-run", "rawko migrate --all"),
     "resume": ("rawko resume", "rawko resume 7f2c --max-cost 5"),
     "answer": ('rawko answer "Four spaces."', 'rawko answer 7f2c "Four spaces."'),
     "approve": ("rawko approve", "rawko approve --scope tool"),

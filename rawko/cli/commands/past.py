@@ -197,6 +197,27 @@ def rewind(
     raise typer.Exit(rewind_command(named_step(address, "travel"), files_only=files, as_json=json, is_trusted=trust))
 
 
+def migrate(
+    runs: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(
+            metavar="[RUN]...", help="Which runs; the latest, if none is named.", autocompletion=completing.runs
+        ),
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Every run of the folder that has not ended.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would become of them, and change nothing.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+    trust: Trust = False,
+) -> None:
+    """Bring runs whose charts have changed into today's, by the charts' own rules (`migrate:`), or say why not."""
+    from rawko.cli.runs.migrating import migrate_command
+
+    chosen = [named(run, "travel") for run in runs or ([] if all_ else [""])]
+    raise typer.Exit(migrate_command(chosen, is_all=all_, is_dry=dry_run, as_json=json, is_trusted=trust))
+
+
 def fork(
     address: StepAddress,
     task: Annotated[Optional[str], typer.Option(help="A new task, with what was said and done so far.")] = None,  # noqa: UP045

@@ -131,11 +131,22 @@ def _result(ended: Ended) -> Iterator[str]:
 def _jump(told: Explanation) -> Iterator[str]:
     jump = told.jump
     assert jump is not None
+    if jump.kind == "migrate":
+        yield from (f"chart {name}: {_versions(chart)}" for name, chart in sorted((jump.charts or {}).items()))
+        return
     yield f"step {jump.step} of run {jump.run}" if jump.step else f"snapshot {(jump.files or '')[:12]}"
     if jump.kind == "files":
         yield "the files alone"
     if jump.safety:
         yield f"the files as they were before: snapshot {jump.safety[:12]}"
+
+
+def _versions(chart: Mapping[str, Any]) -> str:
+    """What a chart was and is: by its versions, by its hashes where these are the same."""
+    before, after = chart["from"], chart["to"]
+    if before["version"] != after["version"]:
+        return f"version {before['version'] or 'none'} → {after['version'] or 'none'}"
+    return f"{before['hash'][:12]} → {after['hash'][:12]}"
 
 
 def _change(change: ContextChange) -> Iterator[str]:

@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rawko.chart.definition import Chart
-from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.running.interpreter import Interpreter
-from rawko.interpreter.running.replay import ReplayClock
-from rawko.runtime.replay.replay import MachineMaker
-
-Chosen = Callable[[Chart], Chart]
-"""For a chart of today: the one of then, which may be the same."""
-
-
-def making(make: MachineMaker, then: Chosen) -> MachineMaker:
-    """Make machines of the charts of then."""
-
-    def made(
-        chart: Chart, bindings: Bindings | None, input: Mapping[str, Any] | None, clock: ReplayClock
-    ) -> Interpreter:
-        return make(then(chart), bindings, input, clock)
-
-    return made
 
 
 def charts_of_snapshot(snapshot: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -55,8 +37,8 @@ class Earlier:
         self.used: dict[str, Chart] = {}
         self.unknown: set[str] = set()
 
-    def then(self, chart: Chart) -> Chart:
-        """The chart of then for one of today.
+    def then(self, chart: Chart, row: int = 0) -> Chart:
+        """The chart of then for one of today; what `left` says holds for all rows that a resume steps through.
 
         Raises:
             UnknownChart: It was not given.

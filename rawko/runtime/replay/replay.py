@@ -99,6 +99,8 @@ async def replay(
     return Replayed(tree.root.snapshot() if tree.seq else None, tree.seq, tree.notes)
 
 
+ChartsThen = Callable[[Chart, int], Chart]
+"""For a chart of today and the number of a row: the chart that it was then."""
 MachineMaker = Callable[[Chart, Bindings | None, Mapping[str, Any] | None, ReplayClock], Interpreter]
 
 
@@ -114,6 +116,7 @@ class ReplayTree:
     Args:
         make: Makes each machine; by default a plain interpreter.
         is_exact: Compare effects and receipts, too, and not only what the machine goes on from.
+        charts: The charts that rows were recorded with; by default today's.
 
     Attributes:
         seq: Number of the latest row that was stepped through; 0 before the first.
@@ -129,14 +132,16 @@ class ReplayTree:
         *,
         make: MachineMaker = _plain_machine,
         is_exact: bool = False,
+        charts: ChartsThen | None = None,
     ) -> None:
         self._run = run
         self._make = make
         self._is_exact = is_exact
-        self._clock = clock = ReplayClock()
-        self._begin: Callable[[], Interpreter] = lambda: make(chart, bindings, input, clock)
-        self.root = Machine(self._begin())
+        self._charts = charts
+        self._clock = ReplayClock()
         self.seq = 0
+        self._begin: Callable[[], Machine] = lambda: self._made(chart, bindings, input)
+        self.root = self._begin()
         self.notes: dict[str, Any] | None = None
 
     async def read(self, journal: JournalReader, until: int | None = None) -> None:
@@ -163,6 +168,8 @@ class ReplayTree:
             self.notes = next((one.notes for one in reversed(records[:begin]) if one.notes), self.notes)
             records = records[begin:]
         elif checkpoint is not None:
+            if self._charts is not None:  # of another version, perhaps, than the first row
+                self.root = self._begin()
             self.fill(snapshot)
         for record in records:
             self.step(record)
@@ -191,7 +198,11 @@ class ReplayTree:
     def _child(self, parent: Machine, invoked: Invocation | StartInvocation) -> Machine | None:
         """The machine behind an actor; None where the actor is a function."""
         made = machine_behind(parent.interpreter.chart, parent.interpreter.bindings, invoked)
-        return None if made is None else Machine(self._make(made.chart, made.bindings, made.input, self._clock))
+        return None if made is None else self._made(made.chart, made.bindings, made.input)
+
+    def _made(self, chart: Chart, bindings: Bindings | None, input: Mapping[str, Any] | None) -> Machine:
+        then = chart if self._charts is None else self._charts(chart, self.seq)
+        return Machine(self._make(then, bindings, input, self._clock))
 
     # ------------------------------------------------------------ one row
 
@@ -207,7 +218,7 @@ class ReplayTree:
         if jump is None:
             step = self._step(record)
         elif jump.snapshot is not None:
-            self.root = Machine(self._begin())
+            self.root = self._begin()
             self.fill(jump.snapshot)
         self.notes = record.notes or self.notes
         return step
