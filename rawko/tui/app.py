@@ -26,6 +26,7 @@ from rawko.tui.keys import DECISIONS, HELP, VIEWS
 from rawko.tui.looking import Looking
 from rawko.tui.machine_list import MachineList
 from rawko.tui.reading import read_why
+from rawko.tui.stopping import Stopping
 from rawko.tui.widgets.dialogs import Dialog, Help
 from rawko.tui.widgets.lines import Lines
 
@@ -74,6 +75,7 @@ class WatchApp(App[None]):
         Binding("escape", "now", show=False),
         Binding("q", "leave", show=False),
         Binding("ctrl+c", "interrupt", show=False, priority=True),
+        Binding("ctrl+z", "stop", show=False, priority=True),
     ]
 
     def __init__(self, run: str, current: Settings, act: Any, host: Host | None = None) -> None:
@@ -100,6 +102,7 @@ class WatchApp(App[None]):
         self._home: Step | None = None
         self._presses = 0
         self._is_terminating = False
+        self._stopping = Stopping(self)
 
     # ------------------------------------------------------------ layout
 
@@ -115,6 +118,7 @@ class WatchApp(App[None]):
     def on_mount(self) -> None:
         for number in (signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, self._terminate)
+        self._stopping.attach()
         if self.host is not None:
             self.host.start()
         self._lay_out()
@@ -294,6 +298,9 @@ class WatchApp(App[None]):
             return
         self._is_terminating = True
         self.run_worker(self._deciding.leave(is_asking=False), group="decide")
+
+    def action_stop(self) -> None:
+        self._stopping.stop()
 
     def panic(self, *renderables: object) -> None:
         """No key can be read any more, since the terminal has gone away: end as on the signal that says so."""

@@ -41,6 +41,7 @@ HELP: Final = (
     ("?", "these keys"),
     ("q", "leave; a run of another process goes on"),
     ("Ctrl-C", "cancel a run that works in this window; else leave"),
+    ("Ctrl-Z", "stop the view, and a run that works in this window, until `fg`"),
 )
 FOOT: Final = (
     ("?", "keys"),

@@ -37,6 +37,9 @@ ROWS: dict[str, dict[str, str]] = {
     "interpreter/running/interpreter.py": {"_steps": STEP, "_time": CLOCK, "_play": CLOCK},
     "interpreter/stepping/execution.py": {"_time": CLOCK, "_play": CLOCK},
     "interpreter/stepping/machine.py": {"_time": CLOCK, "_play": CLOCK},
+    "tui/stopping.py": dict.fromkeys(
+        ("_driver", "_previous_cursor_position"), "textual has no public way to leave its inline form and come back"
+    ),
     "interpreter/stepping/plain_step.py": {"_time": STEP, "_plan": STEP, "_event": STEP},
 }
 """Module to foreign private names to the reason why it uses them."""

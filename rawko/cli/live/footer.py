@@ -5,7 +5,8 @@ r"""The lines at the bottom of the terminal that are drawn again and again, belo
     line line line
     \x1b[?2026l  show it
 
-All that a footer writes stands between the two marks, so that what is outside of them is exactly what stays.
+All that a footer writes stands between the two marks, so that what is outside of them is exactly what stays. The cursor
+is never hidden: a process that is killed or stopped could not show it again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from typing import Final, TextIO
 
 BEGIN: Final = "\x1b[?2026h"
 END: Final = "\x1b[?2026l"
-_HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 LEAST_COLUMNS: Final = 10
 
 
@@ -53,7 +53,7 @@ class Footer:
             return
         erase = self._erase(columns)
         self._drawn, self._widths = tuple(lines), tuple(map(self._cells, lines))
-        self._stream.write(f"{BEGIN}{_HIDE}{erase}" + "\n".join(lines) + END)
+        self._stream.write(f"{BEGIN}{erase}" + "\n".join(lines) + END)
         self._stream.flush()
 
     def clear(self, columns: int) -> None:
@@ -61,7 +61,7 @@ class Footer:
         if self._drawn:
             erase = self._erase(columns)
             self._drawn = self._widths = ()
-            self._stream.write(f"{BEGIN}{erase}{_SHOW}{END}")
+            self._stream.write(f"{BEGIN}{erase}{END}")
             self._stream.flush()
 
     def _erase(self, columns: int) -> str:
