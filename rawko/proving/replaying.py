@@ -13,7 +13,8 @@ from typing import Any
 from rawko.interpreter import Interpreter
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.errors import EventlessCycleError, InvocationError
-from rawko.proving.hearing.traces import ENTERED, EXITED, STEP_ENDED, STEP_STARTED, Heard, Told, told_of
+from rawko.interpreter.monitoring.heard import ENTERED, EXITED, STEP_ENDED, STEP_STARTED
+from rawko.proving.hearing.traces import Heard, Told, told_of
 from rawko.proving.outcomes import ROUND, Outcome
 from rawko.proving.script import Script, scripted_bindings, settled
 from rawko.proving.system import ControlSystem, Edge, Move, SystemState

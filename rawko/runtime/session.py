@@ -14,7 +14,8 @@ from uuid import uuid4
 from rawko.interpreter.data.effects import EmitEvent, LogLine
 from rawko.interpreter.data.steps import Step
 from rawko.interpreter.data.values import fields_of, thaw
-from rawko.interpreter.monitors import Monitor, watch
+from rawko.interpreter.monitoring.guarding import watch
+from rawko.interpreter.monitoring.monitor import Monitor
 from rawko.runtime.actor_parts.members import HttpSender, Member
 from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import KEPT, InspectionStream

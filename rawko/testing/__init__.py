@@ -6,7 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rawko.interpreter.monitors import MONITOR_GUARDS, Monitor, MonitorViolated, watch
+    from rawko.interpreter.monitoring.guarding import MonitorViolated, watch
+    from rawko.interpreter.monitoring.monitor import MONITOR_GUARDS, Monitor
     from rawko.testing.actor import TestActor, create_test_actor
     from rawko.testing.coverage import Coverage, coverage_table
     from rawko.testing.doubles import Doubles, scripted_actor
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 # The pytest plugin is in this package, so modules that it does not need are imported on first use.
 _HOMES = {
-    "rawko.interpreter.monitors": ("MONITOR_GUARDS", "Monitor", "MonitorViolated", "watch"),
+    "rawko.interpreter.monitoring.guarding": ("MonitorViolated", "watch"),
+    "rawko.interpreter.monitoring.monitor": ("MONITOR_GUARDS", "Monitor"),
     "rawko.testing.actor": ("TestActor", "create_test_actor"),
     "rawko.testing.coverage": ("Coverage", "coverage_table"),
     "rawko.testing.doubles": ("Doubles", "scripted_actor"),

@@ -40,9 +40,11 @@ class PathSubject:
     Attributes:
         names: Workspace-relative spellings of the same path: as written, and with links followed. A deny rule
             applies if it matches one of them, an allow rule only if it matches all.
+        is_there: Something of that name exists.
     """
 
     names: tuple[str, ...]
+    is_there: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from rawko.runtime.ports import ApprovalScope, GateVerdict, OutputListener, ToolOutcome, ToolSpec
+from rawko.runtime.ports import ApprovalScope, FileOfCall, GateVerdict, OutputListener, ToolOutcome, ToolSpec
 from rawko.runtime.shortage import Shortage, shortage_of
-from rawko.tools.base import Arguments, Run, Subject, Tool, ToolFailure
+from rawko.tools.base import Arguments, PathSubject, Run, Subject, Tool, ToolFailure
 from rawko.tools.commands.bash import Bash, BashSettings
 from rawko.tools.commands.environment import command_environment
 from rawko.tools.commands.leftovers import Leftovers
@@ -204,7 +204,10 @@ class Tools:
             case ToolOutcome(content):
                 return GateVerdict("allow", "answered without running", content)
             case _Ready(tool, subject):
-                return self._gate.verdict(agent, call, tool, subject)
+                verdict = self._gate.verdict(agent, call, tool, subject)
+                if not isinstance(subject, PathSubject):
+                    return verdict
+                return replace(verdict, file=FileOfCall(subject.names[-1], subject.is_there))
 
     def approve(self, agent: str, call: ToolCall, scope: ApprovalScope) -> None:
         self._approvals.remember(agent, call, scope)

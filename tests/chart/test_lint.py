@@ -65,6 +65,10 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
     ("{name: a, transitions: [{event: E, guard: x},\n{event: E.*, guard: not x}, {event: E, guard: x or y}]}", {},
      ["6:29: shadowed-transition: warning: transition on E of state 'a' is never taken: "
       "whenever its guard holds, an earlier one's does (lines 5, 6)"]),
+    ("{name: a, transitions: [{event: E, guard: 'x(n=[1])'}, {event: E, guard: 'x(n=[1])'}, "
+     "{event: E, guard: 'x(n=[2])'}]}", {},
+     ["5:56: shadowed-transition: warning: transition on E of state 'a' is never taken: "
+      "whenever its guard holds, an earlier one's does (line 5)"]),
     ("{name: a, transitions: [{event: E, guard: x(n=1)}, {event: E, guard: x(n=2)}, {event: F, guard: x(n=1)}]}", {},
      []),
     ("{name: a, transitions: [{event: E, guard: x or y}, {event: E, guard: not y}, {event: E, guard: z and q}]}", {},

@@ -13,7 +13,9 @@ from rawko.chart.definition import Chart
 from rawko.interpreter import Interpreter
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.errors import EventlessCycleError, InvocationError
-from rawko.interpreter.monitors import MONITOR_GUARDS, Monitor, MonitorViolated, watch
+from rawko.interpreter.monitoring.guarding import MonitorViolated, watch
+from rawko.interpreter.monitoring.heard import META_EVENTS
+from rawko.interpreter.monitoring.monitor import MONITOR_GUARDS, Monitor
 from rawko.proving import (
     ControlSystem,
     MonitorStep,
@@ -24,7 +26,7 @@ from rawko.proving import (
     replay,
 )
 from rawko.proving.bounds import NO_BOUNDS
-from rawko.proving.hearing.traces import META_EVENTS, Heard
+from rawko.proving.hearing.traces import Heard
 from rawko.proving.script import Script, scripted_bindings
 from tests.proving.region_charts import is_replayed, region_charts
 

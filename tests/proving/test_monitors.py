@@ -11,8 +11,9 @@ import pytest
 
 from rawko.chart import find_chart, load_chart, parse_chart
 from rawko.chart.definition import Chart
-from rawko.cli.proving.monitors import read_monitors, shipped_monitors
+from rawko.cli.proving.monitors import read_monitors
 from rawko.cli.proving.prove import Outputs, prove_command
+from rawko.machines.agent_loop.monitors.shipped import shipped_monitors
 from rawko.proving import (
     NO_BOUNDS,
     Bounds,
@@ -235,17 +236,29 @@ def test_bad_monitors_are_bad_input(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert text in capsys.readouterr().err
 
 
+BY_MODEL = "it is up to the model, whose calls guards of the monitor read"
+VERDICTS = {
+    "agent_loop": Verdict.PROVED,
+    "every_clarification_answered": Verdict.REFUTED,  # a run ends where nobody is there to answer
+    "no_command_after_failed_test": Verdict.UNDETERMINED,
+    "no_write_before_read": Verdict.UNDETERMINED,
+    "plan_before_code": Verdict.UNDETERMINED,
+}
+
+
 @pytest.mark.parametrize("name", shipped_monitors())
-def test_the_shipped_monitors_are_proved_of_their_machines(name: str) -> None:
-    chart = load_chart(find_chart(name))
+def test_what_the_agent_loop_alone_promises_of_the_shipped_monitors(name: str) -> None:
+    chart = load_chart(find_chart("agent_loop"))
     watching = read_monitors([name], chart, bindings=None, trusted=False)
-    beside = bounds_beside(find_chart(name))
+    beside = bounds_beside(find_chart("agent_loop"))
     assert beside is not None
     [finding] = [
         check_monitor(explore(ControlSystem(chart, read_bounds(beside), heard=heard_by(watching))), one)
         for one in watching
     ]
-    assert finding.verdict is Verdict.PROVED, finding.text
+    assert finding.verdict is VERDICTS[name], finding.text
+    if finding.verdict is Verdict.UNDETERMINED:
+        assert "calls(tool=" in finding.text.partition("if its guards answer so: ")[2], BY_MODEL
 
 
 def test_the_monitor_of_the_agent_loop_objects_to_a_loop_that_captures_nothing() -> None:

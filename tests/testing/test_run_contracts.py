@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import subprocess
 import sys
@@ -71,6 +72,12 @@ def door(folder: Path, contract: str | None = CONTRACT, chart: str = CHART) -> P
 def run(path: Path, bindings: Bindings | str | None = None) -> tuple[ContractResult, str]:
     report = io.StringIO()
     return run_contracts([path], bindings, report=report), report.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def _small_heap() -> None:
+    """A run of pytest within pytest collects garbage five times at its end: of what the other tests have left, too."""
+    gc.freeze()
 
 
 def test_a_contract_beside_a_chart_is_run_without_any_python(tmp_path: Path) -> None:

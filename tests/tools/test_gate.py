@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rawko.runtime.ports import ApprovalScope, GateVerdict, ToolOutcome, ToolSpec
+from rawko.runtime.ports import ApprovalScope, FileOfCall, GateVerdict, ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, Run, Tool, object_schema
 from rawko.tools.gate.approvals import Approvals
 from rawko.tools.gate.rules import RuleError
@@ -242,7 +242,9 @@ def test_rules_by_state(tmp_path: Path) -> None:
     write = call("write", file_path="a", content="")
     assert toolbox.check("dev", write).decision == "allow"
     active.add("planning")
-    assert toolbox.check("dev", write) == GateVerdict("deny", "deny write in reviewing, planning")
+    assert toolbox.check("dev", write) == GateVerdict(
+        "deny", "deny write in reviewing, planning", file=FileOfCall("a", is_there=False)
+    )
     with pytest.raises(ValueError, match="names states"):
         box(tmp_path, "deny write in reviewing")
 
@@ -263,7 +265,9 @@ def test_rules_by_agent_and_state(tmp_path: Path) -> None:
         active_states=lambda: active,
     )
     write = call("write", file_path="a", content="")
-    assert toolbox.check("tester", write) == GateVerdict("deny", "deny write for tester")
+    (tmp_path / "ws" / "a").write_text("there", encoding="utf-8")
+    denied = toolbox.check("tester", write)
+    assert denied == GateVerdict("deny", "deny write for tester", file=FileOfCall("a", is_there=True))
     assert toolbox.check("dev", write).decision == "ask"
     assert toolbox.check("dev", bash("make test")).decision == "allow"
     assert toolbox.check("tester", bash("make test")).decision == "ask"

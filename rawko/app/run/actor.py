@@ -20,7 +20,7 @@ from rawko.app.run.parts.toolbox import tool_notes
 from rawko.app.run.stores import Stores
 from rawko.config import ConfigError, Settings
 from rawko.machines import agent_loop
-from rawko.machines.agent_loop.invariants import monitors as agent_loop_monitors
+from rawko.machines.agent_loop.monitors.invariants import monitors as agent_loop_monitors
 from rawko.providers.metering.metered import MeteredProvider
 from rawko.runtime.actor import Actor
 from rawko.runtime.inspection import InspectionEvent

@@ -19,7 +19,8 @@ from rawko.chart.definition import And, CodeGuard, Constant, Guard, GuardCall, I
 MAX_ATOMS: Final = 8
 """With more of them the answer is no: 2 ** 8 rows of a truth table are looked at."""
 
-Atom: TypeAlias = GuardCall | InState | CodeGuard
+Atom: TypeAlias = tuple[str, ...]
+"""A call with its arguments as text, since a list among them cannot be looked up; a tested state; an expression."""
 
 
 def is_implied(guard: Guard | None, others: Sequence[Guard]) -> bool:
@@ -45,7 +46,7 @@ def shares_an_atom(guard: Guard, other: Guard) -> bool:
 def _atoms(guard: Guard) -> Iterator[Atom]:
     match guard:
         case GuardCall() | InState() | CodeGuard():
-            yield guard
+            yield _atom(guard)
         case Not(operand):
             yield from _atoms(operand)
         case And(operands) | Or(operands):
@@ -55,10 +56,20 @@ def _atoms(guard: Guard) -> Iterator[Atom]:
             return
 
 
+def _atom(guard: GuardCall | InState | CodeGuard) -> Atom:
+    match guard:
+        case GuardCall(name, arguments):
+            return ("call", name, *sorted(map(repr, arguments)))
+        case InState(state):
+            return ("state", state)
+        case CodeGuard(code):
+            return ("code", code)
+
+
 def _holds(guard: Guard, truth: Mapping[Atom, bool]) -> bool:
     match guard:
         case GuardCall() | InState() | CodeGuard():
-            return truth[guard]
+            return truth[_atom(guard)]
         case Not(operand):
             return not _holds(operand, truth)
         case And(operands):

@@ -93,6 +93,7 @@ _AFTER_RUNS: Final[tuple[Callable[..., None], ...]] = (
         past.rewind,
         past.fork,
         past.migrate,
+        past.verify,
         past.adopt,
         past.branch,
         past.replay,

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Work": ("run", "chat", "race", "gauntlet", "parallel", "debate", "resume", "cancel", "explore"),
     "Answer and steer": ("answer", "approve", "deny", "tell", "force", "skip", "retry"),
-    "Look": ("runs", "log", "show", "diff", "compare", "lab", "eval", "watch", "serve", "report"),
+    "Look": ("runs", "log", "show", "diff", "compare", "verify", "lab", "eval", "watch", "serve", "report"),
     "Go back, and elsewhere": ("rewind", "fork", "adopt", "branch", "replay", "migrate", "pin"),
     "Charts": (
         "check",
@@ -68,6 +68,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "show": ("rawko show", "rawko show @42", "rawko show 7f2c@last"),
     "diff": ("rawko diff", "rawko diff @10 @42 --files", "rawko diff 7f2c@last 81aa@last"),
     "compare": ("rawko compare 7f2c 81aa",),
+    "verify": ("rawko verify --monitor no_write_before_read", "rawko verify --all --monitor my_monitor.yaml"),
     "lab": (
         "rawko lab last --max-cost 0.50",
         "rawko lab 7f2c 81aa --without plan --window history=5 --repeat 3",

@@ -218,6 +218,46 @@ def migrate(
     raise typer.Exit(migrate_command(chosen, is_all=all_, is_dry=dry_run, as_json=json, is_trusted=trust))
 
 
+def verify(
+    runs: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(
+            metavar="[RUN]...", help="Which runs; the latest, if none is named.", autocompletion=completing.runs
+        ),
+    ] = None,
+    monitor: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--monitor",
+            metavar="M",
+            help="A property chart, or the name of one that comes with rawko; may be repeated.",
+        ),
+    ] = None,
+    machine: Annotated[
+        str, typer.Option("--machine", metavar="NAME", help="Only machines of the chart of this name; by default all.")
+    ] = "",
+    all_: Annotated[bool, typer.Option("--all", help="Every run of the folder.")] = False,
+    bindings: BindingsOption = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
+    trust: Trust = False,
+) -> None:
+    """Check recorded runs by monitors. Exit 0: they hold, 1: one is violated, 3: not known, still owed, or vacuous."""
+    from rawko.cli.proving.verify import verify_command
+
+    chosen = [named(run, "travel") for run in runs or ([] if all_ else [""])]
+    raise typer.Exit(
+        verify_command(
+            chosen,
+            monitors=monitor or (),
+            machine=machine,
+            is_all=all_,
+            as_json=json,
+            bindings=bindings,
+            is_trusted=trust,
+        )
+    )
+
+
 def fork(
     address: StepAddress,
     task: Annotated[Optional[str], typer.Option(help="A new task, with what was said and done so far.")] = None,  # noqa: UP045

@@ -304,7 +304,10 @@ async def _check_gate(ports: AgentLoopPorts, input: Mapping[str, Any]) -> dict[s
     verdict = ports.toolbox.check(input["agent"], _call(input))
     if verdict.decision != "deny" and ports.pace is not None and (problem := await ports.pace()) is not None:
         raise ActorFailed(ErrorContext(message=problem, category="timeout", code="budget"))
-    return {"decision": verdict.decision, "rule": verdict.rule, "reason": verdict.reason}
+    said: dict[str, Any] = {"decision": verdict.decision, "rule": verdict.rule, "reason": verdict.reason}
+    if verdict.file is not None:
+        said["file"] = {"path": verdict.file.path, "is_there": verdict.file.is_there}
+    return said
 
 
 async def _execute_tool(

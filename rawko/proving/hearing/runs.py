@@ -11,21 +11,9 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from rawko.interpreter.compiled.structure import Structure
+from rawko.interpreter.monitoring.heard import CONSUMED, ENTERED, EXITED, PROCESSED, SENT, STEP_ENDED, STEP_STARTED
 from rawko.proving.hearing.places import Place
-from rawko.proving.hearing.traces import (
-    CONSUMED,
-    ENTERED,
-    EXITED,
-    PROCESSED,
-    SENT,
-    STEP_ENDED,
-    STEP_STARTED,
-    Answers,
-    Heard,
-    Told,
-    Trace,
-    Word,
-)
+from rawko.proving.hearing.traces import Answers, Heard, Told, Trace, Word
 from rawko.proving.outcomes import ROUND, Outcome, bare
 
 Part: TypeAlias = tuple[Hashable, tuple[Word, ...], Hashable]

@@ -15,14 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-STEP_STARTED: Final = "step started"
-CONSUMED: Final = "event consumed"
-PROCESSED: Final = "transition processed"
-EXITED: Final = "state exited"
-ENTERED: Final = "state entered"
-SENT: Final = "event sent"
-STEP_ENDED: Final = "step ended"
-META_EVENTS: Final = (STEP_STARTED, CONSUMED, PROCESSED, EXITED, ENTERED, SENT, STEP_ENDED)
+from rawko.interpreter.monitoring.heard import CONSUMED, ENTERED, EXITED, PROCESSED, SENT, STEP_STARTED
 
 Told: TypeAlias = tuple[Any, ...]
 """Name of a meta-event, followed by what it says: a state, an event's name; or source, targets and event."""

@@ -16,24 +16,12 @@ from typing import Any, NamedTuple
 from rawko.chart.definition import Chart
 from rawko.chart.errors import hint
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.monitors import MONITOR_GUARDS
+from rawko.interpreter.monitoring.heard import CONSUMED, ENTERED, EXITED, META_EVENTS, PROCESSED, SENT
+from rawko.interpreter.monitoring.monitor import DUTY, with_known
 from rawko.proving.bounds import NO_BOUNDS, Bounds, BoundsError
 from rawko.proving.contexts import UNKNOWN, BoundedContext, Known
 from rawko.proving.control import ControlStep
-from rawko.proving.hearing.traces import (
-    CONSUMED,
-    ENTERED,
-    EXITED,
-    META_EVENTS,
-    NOTHING_HEARD,
-    PROCESSED,
-    SENT,
-    Answers,
-    Heard,
-    Told,
-    Trace,
-    Word,
-)
+from rawko.proving.hearing.traces import NOTHING_HEARD, Answers, Heard, Told, Trace, Word
 from rawko.proving.monitoring.answers import Said, answer_of, atoms_of, read_answers
 from rawko.proving.script import guard_names
 from rawko.proving.skeleton import NotProvable
@@ -83,7 +71,7 @@ class MonitorStep:
                 )
         if replace(bounds, answers={}) != NO_BOUNDS:
             raise BoundsError(f"the bounds of the monitor {chart.name!r} hold more than `answers`, which is accepted")
-        self._data = _Listening(chart, _with_known(functions), read_answers(bounds.answers))
+        self._data = _Listening(chart, with_known(functions), read_answers(bounds.answers))
         self.step = ControlStep(chart, NO_BOUNDS, data=self._data)
         names = {*(text.partition("(")[0] for text in guard_names(self.step.chart)), *guard_names(self.step.chart)}
         for name in sorted(bounds.answers):
@@ -100,6 +88,7 @@ class MonitorStep:
         guards = frozenset().union(*(atoms_of(said) for said in self._data.said.values()))
         self.assumed = {name: str(said).lower() for name, said in bounds.answers.items()}
         self.heard = Heard(self.events, guards)
+        self._duties = frozenset(name for name, state in chart.states.items() if DUTY in state.tags)
         self.problems: dict[str, None] = {}
         self._memo: dict[tuple[int, Trace], tuple[Reaction, ...]] = {}
         self._once: dict[tuple[int, Word], tuple[Reaction, ...]] = {}
@@ -107,6 +96,13 @@ class MonitorStep:
     @property
     def bound(self) -> set[Any]:
         return {*self.step.taken, *self._data.true_atoms}
+
+    def owed(self, control: int) -> str:
+        """The state with the tag `duty` that is active: what the machine's end must not find; "" for none."""
+        if not self._duties:
+            return ""
+        names = self.step.controls[control].node.names
+        return next((name for name in names if name in self._duties), "")
 
     def initial(self) -> tuple[Reaction, ...]:
         """Before anything is heard."""
@@ -176,17 +172,6 @@ class MonitorStep:
             found.append(Reaction(outcome.control, asked, objection))
         self.problems |= self._data.problems
         return tuple(found)
-
-
-def _with_known(functions: Bindings | None) -> Bindings:
-    """The functions, and guards that any monitor may name where they do not bind these names themselves."""
-    if functions is None:
-        return MONITOR_GUARDS
-    known = Bindings()
-    for kind, name, value in MONITOR_GUARDS:
-        if name not in functions.names("guard"):
-            known.add(kind, name, value)
-    return functions | known
 
 
 def heard_by(monitors: Iterable[MonitorStep]) -> Heard:

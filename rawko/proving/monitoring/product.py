@@ -3,7 +3,7 @@
 The states of the product are pairs of a configuration that was explored and a configuration of the monitor; each edge
 of the exploration has a trace, which the monitor hears.
 
-    objects, whatever its data is              refuted, with the shortest way
+    objects, whatever its data is              refuted, with the shortest way; so is an end that finds a duty
     objects, if guards answer that read data   undetermined, with a way and the guards
     takes no transition and no guard is true   undetermined: it is vacuous
 """
@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from rawko.chart.definition import Chart, SendAction, flat
+from rawko.interpreter.monitoring.heard import SENT
 from rawko.proving.control import TooManyChoices
 from rawko.proving.exploring.exploration import START, Exploration
 from rawko.proving.findings import Finding, Verdict, listed, plural
-from rawko.proving.hearing.traces import SENT
 from rawko.proving.monitoring.monitor import MonitorStep, Reaction
 from rawko.proving.outcomes import Outcome
 from rawko.proving.system import Move
@@ -110,8 +110,8 @@ class _Product:
                 number = first[found.compiled.packing.code(edge.target)]
                 for reaction in self._possible(self._monitor.reactions(start.control, edge.outcome.trace)):
                     asked = (*start.asked, *reaction.asked)
-                    if self._add(number, reaction, (-1, START, edge.outcome, asked)):
-                        return reaction.objection
+                    if objection := self._add(number, reaction, (-1, START, edge.outcome, asked)):
+                        return objection
         return self._follow()
 
     def _follow(self) -> str | None:
@@ -128,8 +128,9 @@ class _Product:
                     heard = monitor.reactions(control, kinds[label].outcome.trace)
                     reactions = memo[control, label] = self._possible(heard)
                 for reaction in reactions:
-                    if self._add(targets[edge], reaction, (place, kinds[label].move, label, reaction.asked)):
-                        return reaction.objection
+                    by = (place, kinds[label].move, label, reaction.asked)
+                    if objection := self._add(targets[edge], reaction, by):
+                        return objection
             if len(self._pairs) > MAX_PAIRS:
                 self.is_cut = True
                 return None
@@ -138,16 +139,19 @@ class _Product:
     def _possible(self, reactions: tuple[Reaction, ...]) -> tuple[Reaction, ...]:
         return tuple(one for one in reactions if not (self._is_sure and one.asked))
 
-    def _add(self, number: int, reaction: Reaction, by: tuple[int, Move, Outcome | int, tuple[str, ...]]) -> bool:
-        """Whether the monitor objects."""
-        if reaction.objection:
+    def _add(self, number: int, reaction: Reaction, by: tuple[int, Move, Outcome | int, tuple[str, ...]]) -> str:
+        """The state by which the monitor objects; "" where it does not."""
+        objection = reaction.objection
+        if not objection and self._found.is_done(number):
+            objection = self._monitor.owed(reaction.control)
+        if objection:
             self._last = (number, by)
-            return True
+            return objection
         pair = (number, reaction.control)
         if pair not in self._seen:
             self._seen[pair] = by
             self._pairs.append(pair)
-        return False
+        return ""
 
     def _back(self) -> Iterator[tuple[int, tuple[int, Move, Outcome | int, tuple[str, ...]]]]:
         """Numbers of configurations with the step to each, from the objection back to the start."""

@@ -16,7 +16,7 @@ from rawko.interpreter.data.effects import StartInvocation
 from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.freezing import FROZEN, freeze
 from rawko.interpreter.errors import BindingError, InvocationError, NotJsonError
-from rawko.interpreter.monitors import MonitorViolated
+from rawko.interpreter.monitoring.guarding import MonitorViolated
 from rawko.runtime.actor_kinds import ActorFailed, ChildFactory, ChildMachine, Done, Immediate
 from rawko.runtime.actor_parts.members import Member
 from rawko.runtime.errors import ActorCrashed, JournalError, SubscriberFailed

@@ -18,13 +18,22 @@ from rawko.runtime.ports.provider import (
     ThinkingDelta,
     TurnDone,
 )
-from rawko.runtime.ports.toolbox import ApprovalScope, GateVerdict, OutputListener, Toolbox, ToolOutcome, ToolSpec
+from rawko.runtime.ports.toolbox import (
+    ApprovalScope,
+    FileOfCall,
+    GateVerdict,
+    OutputListener,
+    Toolbox,
+    ToolOutcome,
+    ToolSpec,
+)
 from rawko.runtime.ports.workspace import Workspace, WorkspaceError
 
 __all__ = [
     "Answer",
     "ApprovalScope",
     "EvidenceGatherer",
+    "FileOfCall",
     "GateVerdict",
     "ModelRequest",
     "OutputListener",

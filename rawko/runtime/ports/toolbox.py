@@ -41,12 +41,21 @@ class ToolOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class FileOfCall:
+    """The one file that a call names. `path`: relative to the workspace, links followed; `is_there`: it exists now."""
+
+    path: str
+    is_there: bool
+
+
+@dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """What the gate says of a call, and which rule said it."""
+    """What the gate says of a call, and which rule said it. `file`: of a call that names one."""
 
     decision: Literal["allow", "ask", "deny"]
     rule: str
     reason: str = ""
+    file: FileOfCall | None = None
 
 
 OutputListener: TypeAlias = Callable[[bytes], None]

@@ -88,10 +88,11 @@ def moved_in_time(snapshot: Mapping[str, Any], now: float) -> dict[str, Any]:
     Without that a deadline of a step of yesterday would be over before anything could happen.
     """
     passed = now - float(snapshot["now"])
-    return _moved(snapshot, passed)
+    return moved_by(snapshot, passed)
 
 
-def _moved(snapshot: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+def moved_by(snapshot: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """The snapshot as if it had been taken so many seconds later."""
     return {
         **snapshot,
         "now": snapshot["now"] + seconds,
@@ -100,5 +101,5 @@ def _moved(snapshot: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         "invocations": [{**i, "started": i["started"] + seconds} for i in snapshot["invocations"]],
         "entry": {state: time + seconds for state, time in snapshot["entry"].items()},
         "idle": {state: time + seconds for state, time in snapshot["idle"].items()},
-        "children": {id: _moved(child, seconds) for id, child in snapshot["children"].items()},
+        "children": {id: moved_by(child, seconds) for id, child in snapshot["children"].items()},
     }

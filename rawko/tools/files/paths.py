@@ -65,9 +65,9 @@ class Folder:
             ToolFailure: The path leads outside.
         """
         with self.locate(text) as located:
-            real = located.real
+            real, is_there = located.real, located.info is not None
         written = os.path.normpath("/".join(self._parts(text)) or ".")
-        return PathSubject(names=tuple(dict.fromkeys((written, real))))
+        return PathSubject(names=tuple(dict.fromkeys((written, real))), is_there=is_there)
 
     @contextmanager
     def locate(self, text: str, *, for_writing: bool = False) -> Iterator[Located]:

@@ -14,9 +14,9 @@ from rawko.interpreter import Interpreter, thaw
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.data.updates import append, assign
-from rawko.interpreter.monitors import MonitorViolated, watch
+from rawko.interpreter.monitoring.guarding import MonitorViolated, watch
 from rawko.machines.agent_loop import bindings
-from rawko.machines.agent_loop.invariants import monitors
+from rawko.machines.agent_loop.monitors.invariants import monitors
 
 SHIPPED = (shipped_path("statecharts") / "agent_loop.yaml").read_text(encoding="utf-8")
 CALL = {"type": "tool_use", "id": "c1", "name": "bash", "input": {"command": "make"}}

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from rawko.chart import Chart, find_chart, load_chart
 from rawko.interpreter import EmitEvent, Interpreter, LogLine, SendTo, StartInvocation, StopInvocation, thaw
-from rawko.interpreter.monitors import watch
+from rawko.interpreter.monitoring.guarding import watch
 from rawko.machines.agent_loop import bindings
 from rawko.machines.agent_loop.conversation import texts
-from rawko.machines.agent_loop.invariants import monitors
+from rawko.machines.agent_loop.monitors.invariants import monitors
 from rawko.vocabulary.messages import unpaired_calls
 from tests.machines.driven import Driven
 

@@ -15,7 +15,7 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.updates import Updates, assign
 from rawko.interpreter.data.values import Record
-from rawko.interpreter.monitors import Monitor
+from rawko.interpreter.monitoring.monitor import Monitor
 from rawko.machines.agent_loop.conversation.rules import unanswered
 from rawko.vocabulary.base import Data
 

@@ -1,0 +1,1 @@
+"""Recorded runs checked by monitors: what never must be, and what must come."""

@@ -1,0 +1,1 @@
+"""Monitors: property charts beside a machine, in production, in tests and over what was recorded."""

@@ -1,0 +1,147 @@
+"""One monitor beside one machine: what it hears, and what it objects to. Nothing is stopped here.
+
+Only the meta-events that its chart names are fed to it, and the end of a step only where a state was entered or left:
+a model's text as it arrives costs nothing. Its clock is that of the steps: a deadline that has passed is seen with the
+machine's next step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sismic.clock import Clock
+from sismic.model import MetaEvent
+
+from rawko.interpreter.monitoring.heard import ENTERED, EXITED, STEP_ENDED, STEP_STARTED
+from rawko.interpreter.monitoring.monitor import Monitor
+from rawko.interpreter.running.interpreter import Interpreter
+
+_OF_A_STEP: Final = (ENTERED, EXITED)
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """What a monitor objects to.
+
+    Attributes:
+        state: Its final state: what must never be; or the state with the tag `duty` in which the machine ended.
+        is_duty: Something was still owed when the machine ended.
+    """
+
+    monitor: str
+    state: str
+    description: str
+    is_duty: bool = False
+
+    def __str__(self) -> str:
+        told = f": {self.description}" if self.description else ""
+        return f"the monitor {self.monitor!r}, state {self.state!r}{told}"
+
+
+class Watcher:
+    """A monitor's machine, fed with the meta-events of another.
+
+    Args:
+        snapshot: Of the monitor, which goes on from there; by default it begins.
+
+    Attributes:
+        watched: The machine that it watches; another object may stand for the same machine later (`follow`).
+        interpreter: The monitor's own machine.
+        objection: The first; from then on it hears nothing more.
+        is_bound: A transition of it was taken: it has something to say about this machine.
+    """
+
+    def __init__(self, monitor: Monitor, watched: Interpreter, snapshot: Mapping[str, Any] | None = None) -> None:
+        self.monitor = monitor
+        self.watched = watched
+        self._clock = _StepClock(watched.time)
+        self.interpreter = Interpreter(monitor.chart, monitor.bindings, clock=self._clock)
+        self.objection: Objection | None = None
+        self.is_bound = False
+        self._hears = frozenset(event for t in monitor.chart.transitions for event in t.events)
+        self._concerns = monitor.concerns
+        self._duties = monitor.duties
+        self._has_timers = monitor.has_timers
+        self._has_moved = False
+        self._is_silent = False
+        if snapshot is None:
+            self.interpreter.start()
+        else:
+            self._clock.set(float(snapshot["now"]))
+            self.interpreter.restore(snapshot)
+            self.objection = self._reached()
+
+    def follow(self, watched: Interpreter) -> None:
+        """The same machine goes on in another object."""
+        self.watched = watched
+
+    def silence(self) -> None:
+        """It hears nothing more: a function of it has failed."""
+        self._is_silent = True
+
+    def wants(self, event: MetaEvent) -> bool:
+        """Whether it may change by a meta-event. Asked once for each, in their order."""
+        name = event.name
+        if self.objection is not None or self._is_silent:
+            return False
+        if name == STEP_STARTED:
+            self._has_moved = False
+            self._clock.set(event.time)
+            return self._has_timers or STEP_STARTED in self._hears
+        if name in _OF_A_STEP:
+            self._has_moved = True
+        elif name == STEP_ENDED and not self._has_moved:
+            return False
+        if name == STEP_ENDED and self._duties and self.watched.final:
+            return True
+        return name in self._hears and (self._concerns is None or self._concerns(event))
+
+    def hear(self, event: MetaEvent) -> Objection | None:
+        """Take a meta-event that it wants.
+
+        Raises:
+            InterpreterError: A function of the monitor has raised.
+        """
+        if event.name in self._hears:
+            self.interpreter.queue(MetaEvent(event.name, **event.data, context=self.watched.context))
+        if any(step.transitions for step in self.interpreter.execute()):
+            self.is_bound = True
+        self.objection = self._reached()
+        if self.objection is None and event.name == STEP_ENDED and self.watched.final:
+            self.objection = self._owed()
+        return self.objection
+
+    @property
+    def owes(self) -> tuple[str, ...]:
+        """States with the tag `duty` that are active: what is still owed."""
+        return tuple(name for name in self.interpreter.configuration if name in self._duties)
+
+    def _reached(self) -> Objection | None:
+        if not self.interpreter.final:
+            return None
+        [state] = [name for name in self.interpreter.configuration if name != self.monitor.chart.root]
+        return self._objection(state)
+
+    def _owed(self) -> Objection | None:
+        owed = self.owes
+        return self._objection(owed[0], is_duty=True) if owed else None
+
+    def _objection(self, state: str, *, is_duty: bool = False) -> Objection:
+        description = self.monitor.chart.states[state].description or ""
+        return Objection(self.monitor.name, state, description, is_duty)
+
+
+class _StepClock(Clock):
+    """The time of the step that is heard."""
+
+    def __init__(self, time: float) -> None:
+        self._time = time
+
+    @property
+    def time(self) -> float:
+        return self._time
+
+    def set(self, time: float) -> None:
+        self._time = time
