@@ -21,14 +21,21 @@ from rawko.config.models import file_model
 from rawko.config.places import state_dir
 from rawko.config.row import rows
 from rawko.config.settings import ProviderName, Settings
-from rawko.config.trust_items import agent_checks, agent_fallbacks, is_scenario_file, settings_items, without_trust
+from rawko.config.trust_items import (
+    agent_checks,
+    agent_fallbacks,
+    is_scenario_file,
+    monitor_files,
+    settings_items,
+    without_trust,
+)
 from rawko.config.user_file import user_document, user_file
 from rawko.trust.charts import chart_items
 from rawko.trust.confined import ProjectFiles
 from rawko.trust.errors import ConfigError
 from rawko.trust.items import Item
 from rawko.trust.project import Judge, Project, refuse
-from rawko.vocabulary.agent import AgentConfig
+from rawko.vocabulary.agent import AgentConfig, files_of
 from rawko.vocabulary.documents import Document, read_document
 
 FOLDER: Final = ".rawko"
@@ -106,7 +113,8 @@ def wishes(project: Project) -> tuple[Item, ...]:
 def _wishes(
     project: Project, document: Document, agents: Mapping[str, AgentConfig], named: str | Path | None
 ) -> tuple[Item, ...]:
-    charts = chart_items(project, [agent.chart for agent in agents.values()])
+    own = files_of(one for agent in agents.values() for one in agent.monitors)
+    charts = chart_items(project, [*(agent.chart for agent in agents.values()), *monitor_files(document), *own])
     folder = agents_folder(project.files, named)
     inside = None if folder is None else project.files.relative(folder)
     checks = () if inside is None else (*agent_checks(agents, inside), *agent_fallbacks(agents, inside))

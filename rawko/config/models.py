@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, create_model
 from rawko.config.blocks import BashOptions, DefaultAnswers, LaneOptions, McpOptions, ServerName, SubAgentOptions
 from rawko.config.row import Row, rows
 from rawko.config.settings import Headless, ProviderName, Settings
-from rawko.vocabulary.agent import AgentConfig
+from rawko.vocabulary.agent import AgentConfig, MonitorUse
 from rawko.vocabulary.base import Data
 from rawko.vocabulary.budget import Budget, Rate
 from rawko.vocabulary.errors import Fallback
@@ -43,7 +43,13 @@ _TYPES: Final[Mapping[str, Any]] = {
         ),
         SubAgentOptions,
     )
-} | {"Headless": Headless, "Mapping": dict, "ProviderName": ProviderName, "ServerName": ServerName}
+} | {
+    "Headless": Headless,
+    "Mapping": dict,
+    "ProviderName": ProviderName,
+    "MonitorUse": MonitorUse,
+    "ServerName": ServerName,
+}
 """What the annotations of the table name; mappings are read as dicts, whose defects have words of their own."""
 
 

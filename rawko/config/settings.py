@@ -19,7 +19,7 @@ from rawko.config.row import Flag, Setting, made, setting
 if TYPE_CHECKING:
     from rawko.config.blocks import BashOptions, DefaultAnswers, LaneOptions, McpOptions, SubAgentOptions
     from rawko.trust.project import Project
-    from rawko.vocabulary.agent import AgentConfig
+    from rawko.vocabulary.agent import AgentConfig, MonitorUse
     from rawko.vocabulary.budget import Budget, Rate
     from rawko.vocabulary.errors import Fallback
     from rawko.vocabulary.evidence import Demand
@@ -362,6 +362,14 @@ class Settings:
         why=_LIMIT,
         meeting="lower",
         note="how often a claim without evidence goes back before the run stops",
+    )
+    monitors: tuple[MonitorUse, ...] = setting(
+        (),
+        key="monitors",
+        why="they only refuse calls, stop a run or report; Python functions of the project that they name need trust",
+        meeting="joined",
+        note="[monitors](monitors.md) that watch every run: names, or charts of the workspace",
+        shown="none but rawko's own",
     )
     arbiter_cache: bool = setting(
         False,

@@ -17,7 +17,7 @@ from rawko.config.settings import Settings
 from rawko.tools.gate.rules import RuleError, parse_rule
 from rawko.trust.confined import ProjectFiles
 from rawko.trust.items import Item, hash_of
-from rawko.vocabulary.agent import AgentConfig
+from rawko.vocabulary.agent import AgentConfig, is_monitor_file
 from rawko.vocabulary.documents import Document
 
 MAX_CASSETTE_BYTES: Final = 64_000_000
@@ -124,6 +124,15 @@ def _played(find: _Finder, name: str, value: Any) -> Iterator[Item]:
     is_file = name == "cassette" or is_scenario_file(value)
     data = find.files.read(value, limit=limit) if is_file else None
     yield find.item(name, name, f"the model's answers are those of the {name} {value!r}", content=data)
+
+
+def monitor_files(document: Document) -> Iterator[str]:
+    """Charts of the project that its settings name as monitors; what is malformed is reported with the settings."""
+    told = document.data.get("monitors") if isinstance(document.data, Mapping) else None
+    for one in told if isinstance(told, list) else ():
+        name = one.get("monitor") if isinstance(one, Mapping) else one
+        if isinstance(name, str) and is_monitor_file(name):
+            yield name
 
 
 def is_scenario_file(scenario: str) -> bool:

@@ -16,6 +16,7 @@ from rawko.interpreter.data.steps import Step
 from rawko.interpreter.data.values import fields_of, thaw
 from rawko.interpreter.monitoring.guarding import watch
 from rawko.interpreter.monitoring.monitor import Monitor
+from rawko.interpreter.monitoring.watcher import Objection
 from rawko.runtime.actor_parts.members import HttpSender, Member
 from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import KEPT, InspectionStream
@@ -49,7 +50,9 @@ class Session:
             it is, and starts nothing, gets no row: after a resume it has not happened. Nothing that lasts may be
             computed from what it changes.
         recorded: What the run goes on from; if another process has added to it meanwhile, nothing is written.
-        monitors: Watch every machine of the tree that they are for; a violation ends the whole run.
+        monitors: Watch every machine of the tree that they are for; a violation ends the whole run, unless the monitor
+            says otherwise.
+        remembered: What monitors knew when the run was left, by path of the machine, then by name of the monitor.
         kept: Events of the stream that are kept for late consumers. With 0 and without a journal nothing is remembered:
             a run that will not be looked at or resumed costs the same however long it is.
 
@@ -73,6 +76,7 @@ class Session:
         recorded: Recorded | None = None,
         kept: int = KEPT,
         monitors: Sequence[Monitor] = (),
+        remembered: Mapping[str, Mapping[str, Mapping[str, Any]]] | None = None,
     ) -> None:
         self.run = run or uuid4().hex[:12]
         self.journal: Journal = MemoryJournal() if journal is None else journal
@@ -85,6 +89,7 @@ class Session:
         self._is_remembered = journal is not None or kept > 0
         self.stream = InspectionStream(kept, report=lambda message: self._write("error", message, {"run": self.run}))
         self._monitors = tuple(monitors)
+        self._remembered = dict(remembered or {})
         self.actors: dict[str, Member] = {}
         self.http: HttpSender | None = None
         self.turn = asyncio.Lock()
@@ -194,10 +199,19 @@ class Session:
         if self._root is None:
             self._root = actor
         if self._monitors:
-            watch(actor.interpreter, self._monitors, actor=actor.path)
+            self._watch(actor)
         for name in (actor.path, actor.system_id):
             if name is not None:
                 self.actors[name] = actor
+
+    def _watch(self, actor: Member) -> None:
+        memory = self._remembered.pop(actor.path, None) if actor.started_from is not None else None
+
+        def report(objection: Objection) -> None:
+            fields = {"monitor": objection.monitor, "state": objection.state}
+            self.log(actor, f"{actor.path!r} goes on against {objection}", "warning", fields)
+
+        watch(actor.interpreter, self._monitors, actor=actor.path, memory=memory, report=report)
 
     def forget(self, actor: Member) -> None:
         for name in (actor.path, actor.system_id):

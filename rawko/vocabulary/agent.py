@@ -1,10 +1,12 @@
-"""Agents: the full configuration (a file of `.rawko/agents/`), and the description in the arbiter's prompt."""
+"""Agents: the full configuration (a file of `.rawko/agents/`), the monitors that it names, and the description in the
+arbiter's prompt."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from rawko.vocabulary.base import Data
 from rawko.vocabulary.errors import Fallback
@@ -18,6 +20,45 @@ Demands = Annotated[tuple[Demand, ...], Field(exclude_if=lambda demands: not dem
 """Evidence that `complete` needs; left out of the JSON where none is demanded, as in records without it."""
 Refusals = Annotated[int, Field(ge=0, le=100, exclude_if=lambda refusals: refusals == MAX_REFUSALS)]
 """How often `complete` is refused before the run stops at its limit."""
+
+
+class MonitorOptions(Data):
+    """A monitor that watches a run, and what comes of an objection.
+
+    Attributes:
+        monitor: Name of one that comes with rawko, or a chart's path in the workspace.
+        violation: "refuse": a tool call that it objects to is refused with the reason, and any other step stops the
+            run; "stop": the run stops; "report": the objection is logged, and the run goes on.
+        machine: Name of the one chart whose machines it watches; "" for all.
+    """
+
+    monitor: Annotated[str, Field(min_length=1)]
+    violation: Literal["refuse", "stop", "report"] = "refuse"
+    machine: str = ""
+
+
+def _named(value: Any) -> Any:
+    """A name alone stands for the monitor with the defaults."""
+    return {"monitor": value} if isinstance(value, str) else value
+
+
+MonitorUse = Annotated[
+    MonitorOptions, BeforeValidator(_named, json_schema_input_type=Annotated[str, Field(min_length=1)] | MonitorOptions)
+]
+
+
+def is_monitor_file(name: str) -> bool:
+    """Whether a monitor is named by its file; else by the name of one that comes with rawko."""
+    return "/" in name or name.endswith((".yaml", ".yml"))
+
+
+def files_of(monitors: Iterable[MonitorOptions]) -> list[str]:
+    """The charts of the workspace among some monitors."""
+    return [one.monitor for one in monitors if is_monitor_file(one.monitor)]
+
+
+Monitors = Annotated[tuple[MonitorUse, ...], Field(exclude_if=lambda monitors: not monitors)]
+"""Left out of the JSON where there are none, as in records without them."""
 
 
 class ToolAccess(Data):
@@ -85,6 +126,7 @@ class AgentConfig(Data):
     Attributes:
         fallback: The model that is asked where its own cannot be had.
         sub_agents: Agents that it may call with the tool `task`; see `rawko.vocabulary.agent_path`.
+        monitors: Watch its machine, beside those of the settings.
         parameters: What its machine is given beside the task; which ones there are, its chart's context says.
     """
 
@@ -101,6 +143,7 @@ class AgentConfig(Data):
     evidence_refusals: Refusals = MAX_REFUSALS
     sub_agents: SubAgents = ()
     fallback: OwnFallback = Fallback()
+    monitors: Monitors = ()
     parameters: dict[str, Any] = Field(default_factory=dict)
 
 

@@ -37,6 +37,7 @@ fallback: {model: b, provider: openai, when: [billing], after: 0}
 sub_agents: {depth: 2, turns: 3, tool_steps: 4, tokens: 5, cost_usd: 6}
 evidence: [{check: "true", name: tests}, {exists: a}]
 evidence_refusals: 2
+monitors: [plan_before_code, {monitor: agent_loop, violation: report, machine: agent_loop}]
 arbiter_cache: true
 mcp: {notes: {command: [sh]}}
 prompts: .

@@ -15,9 +15,11 @@ from rawko.app.run.assembly import Prepared
 from rawko.app.run.budget import pace_notes
 from rawko.app.run.driving.driver import Driver
 from rawko.app.run.driving.questions import question_number
+from rawko.app.run.parts.monitors import demanded_monitors
 from rawko.app.run.parts.null_ports import StillWorkspace
 from rawko.app.run.parts.toolbox import tool_notes
 from rawko.app.run.stores import Stores
+from rawko.app.verifying.verification import remembered_by
 from rawko.config import ConfigError, Settings
 from rawko.machines import agent_loop
 from rawko.machines.agent_loop.monitors.invariants import monitors as agent_loop_monitors
@@ -81,6 +83,8 @@ async def make_actor(
     workspace: Workspace = StillWorkspace(real) if is_cancel else HaltingWorkspace(real, driver.halt)
     chart, bindings, given = machine(provider, marking, workspace)
     recorded = parts.stores.recorded
+    demanded = demanded_monitors(settings)
+    remembered = await remembered_by(run, settings, demanded) if demanded and recorded is not None else None
     session = Session(
         run=run,
         log=log,
@@ -88,7 +92,8 @@ async def make_actor(
         notes=parts.notes,
         transient=agent_loop.TRANSIENT_EVENTS,
         recorded=recorded or Recorded(run, None, ()),  # a new run finds none of its name
-        monitors=agent_loop_monitors(),
+        monitors=(*agent_loop_monitors(), *demanded),
+        remembered=remembered,
     )
 
     def see_row(event: InspectionEvent) -> None:

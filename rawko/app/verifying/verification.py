@@ -32,6 +32,17 @@ async def verify_run(run: str, current: Settings, monitors: Sequence[Monitor]) -
         return Verification(run, past.last, verdicts, tuple(seen.notes))
 
 
+async def remembered_by(run: str, current: Settings, monitors: Sequence[Monitor]) -> Memory:
+    """What monitors know of a run that is about to go on: they have seen all of its steps.
+
+    Raises:
+        ConfigError: Its journal cannot be read.
+    """
+    async with open_past(run, current) as past:
+        seen = await _Check(past, current, monitors).go(past.last)
+        return {} if seen.replay is None else seen.replay.memory()
+
+
 class _Check:
     """One run that is gone through.
 

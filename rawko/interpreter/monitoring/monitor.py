@@ -6,16 +6,21 @@ the tag `duty` it says that something is still owed, which the machine's end mus
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
 
 from sismic.model import MetaEvent
 
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.data.events import Event
 from rawko.interpreter.monitoring.heard import META_EVENTS
+from rawko.interpreter.running.interpreter import Interpreter
 
+Violation: TypeAlias = Literal["refuse", "stop", "report"]
+Remedy: TypeAlias = Callable[[Event, str, str], Event | None]
+"""(event of the step, name of the monitor, why it objects): the event to take instead."""
 DUTY: Final = "duty"
 """Tag of a state in which the monitor waits for something that must come."""
 ANY_MACHINE: Final = ""
@@ -57,6 +62,10 @@ class Monitor:
             ANY_MACHINE: for every chart.
         concerns: Says of a meta-event whether any guard of it could hold, so that the others cost nothing.
         machine: Name of the one chart whose machines it is for; ANY_MACHINE: of every chart.
+        given: Fields of the watched machine's input with the values that they must have: `{"agent": "developer"}`.
+        violation: What comes of an objection: "stop" ends the run, "report" logs it and lets the step happen, "refuse"
+            has the machine take another event instead of the one of that step, where `remedy` knows one.
+        remedy: Knows the event to take instead; None where there is none.
     """
 
     watches: str
@@ -64,14 +73,19 @@ class Monitor:
     bindings: Bindings
     concerns: Callable[[MetaEvent], bool] | None = None
     machine: str = ANY_MACHINE
+    given: Mapping[str, Any] = field(default_factory=dict)
+    violation: Violation = "stop"
+    remedy: Remedy | None = None
 
     @property
     def name(self) -> str:
         return self.chart.name
 
-    def is_for(self, chart: Chart) -> bool:
-        """Whether it watches machines of a chart."""
-        return self.watches in (ANY_MACHINE, chart.context) and self.machine in (ANY_MACHINE, chart.name)
+    def is_for(self, machine: Interpreter) -> bool:
+        """Whether it watches a machine."""
+        chart = machine.chart
+        is_of_chart = self.watches in (ANY_MACHINE, chart.context) and self.machine in (ANY_MACHINE, chart.name)
+        return is_of_chart and all(machine.input.get(name) == value for name, value in self.given.items())
 
     @property
     def hears_something(self) -> bool:

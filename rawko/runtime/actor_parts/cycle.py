@@ -13,6 +13,7 @@ from typing import Any
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.data.steps import Step
 from rawko.interpreter.data.values import thaw
+from rawko.interpreter.monitoring.guarding import MonitorViolated
 from rawko.runtime.actor_parts.effects import Effects, Parent
 from rawko.runtime.actor_parts.inbox import Inbox
 from rawko.runtime.actor_parts.invocations import Invocations
@@ -123,13 +124,30 @@ class Cycle:
         turn = self._tree.turn
         await turn.acquire()
         try:
-            step = self._interpreter.execute_once()
+            try:
+                step = self._interpreter.execute_once()
+            except MonitorViolated as violated:
+                self._take_instead(violated)
+                return True
             if step is None:
                 return False
             await self._commit(step)
         finally:
             turn.release()
         return True
+
+    def _take_instead(self, violated: MonitorViolated) -> None:
+        """The machine takes the event that a monitor knows in the place of the one that it objects to.
+
+        Raises:
+            MonitorViolated: There is none.
+        """
+        event, instead = violated.event, violated.instead
+        if event is None or instead is None:
+            raise violated
+        self.requests.hand_over(event, instead)
+        self._interpreter.queue_first(instead)
+        self._tree.log(self._owner, str(violated), "info", {"monitor": violated.monitor, "state": violated.state})
 
     async def _commit(self, step: Step) -> None:
         await self._tree.commit(self._owner, step)

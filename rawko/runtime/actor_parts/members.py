@@ -80,6 +80,10 @@ class Member(Protocol):
     incoming: Incoming
 
     @property
+    def started_from(self) -> Mapping[str, Any] | None:
+        """The snapshot that it went on from; None where it began from the start."""
+
+    @property
     def session(self) -> Tree: ...
 
     @property

@@ -77,6 +77,13 @@ class Requests:
         finally:
             self.waiting.pop(id(event), None)
 
+    def hand_over(self, event: Event, instead: Event) -> None:
+        """Another event is taken in the place of one: its sender waits for that step."""
+        future = self.waiting.pop(id(event), None)
+        if future is not None:
+            self.waiting[id(instead)] = future
+            future.add_done_callback(lambda _: self.waiting.pop(id(instead), None))
+
     def check(self, step: Step) -> None:
         """After a step: answer the one whose event it consumed."""
         if step.steps and (event := step.steps[0].event) is not None:

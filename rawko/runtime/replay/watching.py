@@ -133,10 +133,9 @@ class WatchedReplay:
         known = self._watched.get(path)
         if known is not None and known.machine is machine:
             return known
-        chart = machine.interpreter.chart
         watchers: dict[str, Watcher] = {}
         for monitor in self._monitors:
-            if monitor.is_for(chart):
+            if monitor.is_for(machine.interpreter):
                 remembered = None if memory is None else memory.get(monitor.name)
                 watchers[monitor.name] = Watcher(monitor, machine.interpreter, remembered)
                 if memory is None:

@@ -6,6 +6,7 @@ from rawko.config import Settings, project_of
 from rawko.config.trust_items import settings_items
 from rawko.trust.charts import chart_items
 from rawko.trust.templates import ProjectTemplates
+from rawko.vocabulary.agent import files_of
 from rawko.vocabulary.documents import Document
 
 
@@ -19,7 +20,9 @@ def require_grants(settings: Settings) -> None:
     """
     project = project_of(settings)
     files = project.files
-    items = [*chart_items(project, [config.chart for config in settings.agents.values()])]
+    agents = settings.agents.values()
+    monitors = files_of((*settings.monitors, *(one for agent in agents for one in agent.monitors)))
+    items = [*chart_items(project, [*(config.chart for config in agents), *monitors])]
     users = settings.of_user.get("mcp", {})
     servers = {name: server.to_json() for name, server in settings.mcp.items() if server != users.get(name)}
     items += settings_items(Document({"mcp": servers}, ""), files)
