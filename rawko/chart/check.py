@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rawko.chart.definition import Chart
 from rawko.chart.errors import ChartError, Diagnostic
+from rawko.chart.fragments.files import FragmentFiles, no_files
 from rawko.chart.lint import BoundNames, has_errors, lint_bindings, lint_chart
 from rawko.chart.parse import load_chart, parse_chart
 
@@ -30,11 +31,16 @@ class CheckResult:
 
 
 def check_text(
-    text: str, *, file: str = "<chart>", trusted: bool = False, bound: BoundNames | None = None
+    text: str,
+    *,
+    file: str = "<chart>",
+    trusted: bool = False,
+    bound: BoundNames | None = None,
+    fragments: FragmentFiles = no_files,
 ) -> CheckResult:
     """Check a text: whether it loads, what is suspicious, and, if `bound` is given, whether all names are bound."""
     try:
-        chart = parse_chart(text, file=file, trusted=trusted)
+        chart = parse_chart(text, file=file, trusted=trusted, fragments=fragments)
     except ChartError as error:
         return CheckResult(None, error.diagnostics)
     return CheckResult(chart, check_chart(chart, bound))

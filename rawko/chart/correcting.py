@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from rawko.chart.check import check_text
 from rawko.chart.errors import Diagnostic
+from rawko.chart.fragments.files import FragmentFiles, no_files
 from rawko.chart.source.nodes import LINE_BREAK
 
 MAX_ROUNDS = 50
@@ -29,18 +30,23 @@ class CorrectedChart:
     mended: tuple[Diagnostic, ...]
 
 
-def correct_chart(text: str, *, file: str = "<chart>", trusted: bool = False) -> CorrectedChart:
+def correct_chart(
+    text: str, *, file: str = "<chart>", trusted: bool = False, fragments: FragmentFiles = no_files
+) -> CorrectedChart:
     """Make every certain correction. Comments and layout stay; nothing else is touched."""
     mended: list[Diagnostic] = []
     refused: set[tuple[str, str]] = set()
     for _ in range(MAX_ROUNDS):
-        before = check_text(text, file=file, trusted=trusted).diagnostics
+        before = check_text(text, file=file, trusted=trusted, fragments=fragments).diagnostics
         for diagnostic in before:
             if diagnostic.correction is None or (diagnostic.code, diagnostic.message) in refused:
                 continue
             changed = _written(text, diagnostic)
-            after = before if changed is None else check_text(changed, file=file, trusted=trusted).diagnostics
-            if changed is not None and _on_line(after, diagnostic) < _on_line(before, diagnostic):
+            if changed is None:
+                refused.add((diagnostic.code, diagnostic.message))
+                continue
+            after = check_text(changed, file=file, trusted=trusted, fragments=fragments).diagnostics
+            if _on_line(after, diagnostic) < _on_line(before, diagnostic):
                 text = changed
                 mended.append(diagnostic)
                 break
@@ -53,7 +59,10 @@ def correct_chart(text: str, *, file: str = "<chart>", trusted: bool = False) ->
 def _on_line(found: Sequence[Diagnostic], where: Diagnostic) -> int:
     """How many defects a line has; behind one of reading there may be others, which a correction brings to light."""
     codes = {where.code} if where.code in OF_READING else {one.code for one in found}
-    return sum(one.position.line == where.position.line and one.code in codes for one in found)
+    return sum(
+        (one.position.file, one.position.line) == (where.position.file, where.position.line) and one.code in codes
+        for one in found
+    )
 
 
 def _written(text: str, diagnostic: Diagnostic) -> str | None:

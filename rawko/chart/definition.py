@@ -466,6 +466,7 @@ class Chart:
         hash_of: Works the hash out, when it is first asked for.
         has_code: Some guard, action, contract or preamble is Python code.
         migrations: How snapshots of earlier versions go on, the oldest version first. They do not count for the hash.
+        fragments: Files of fragments that it uses, from the folder of its file; shipped ones are not among them.
         marks: Positions of parts that are plain names here; empty if the chart has no source text.
     """
 
@@ -484,6 +485,7 @@ class Chart:
     has_code: bool = False
     migrations: tuple[Migration, ...] = ()
     file: str = "<chart>"
+    fragments: tuple[str, ...] = ()
     position: Position = NOWHERE
     marks: Mapping[Mark, Position] = field(default_factory=dict, repr=False)
     hash_of: Callable[[Chart], str] = field(default=_unhashed, repr=False)

@@ -70,6 +70,10 @@ class Type(Enum):
     MIGRATIONS = auto()
     MOVES = auto()
     CHANGES = auto()
+    USE = auto()
+    ARGUMENTS = auto()
+    EXITS = auto()
+    VALUE = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +178,12 @@ STATE = _element(
     Key("name", Type.NAME, "Unique in the chart", "idle", is_required=True),
     Key("type", Type.STATE_TYPE, "final, shallow history or deep history; no type for all others", "final"),
     _DESCRIPTION,
+    Key(
+        "use",
+        Type.USE,
+        "Fragment or fragments that the state is made of; its own keys stand before theirs",
+        "{fragment: deadline, with: {within: 10m}, exits: {late: busy}}",
+    ),
     Key("tags", Type.NAMES, "Labels that observers and guards can read", "[waiting]"),
     Key("meta", Type.DATA, "Free data for tools; the interpreter ignores it", "{colour: blue}"),
     Key("on entry", Type.ACTIONS, "Actions on entry", "log_start"),
@@ -204,6 +214,20 @@ STATE = _element(
         "{outcome: success}",
     ),
     _CONTRACT,
+)
+
+USE = _element(
+    "use",
+    "A fragment that a state is made of",
+    Key(
+        "fragment",
+        Type.NAME,
+        "Name of a shipped fragment, or path of a file (.yaml, .yml) from this file's folder",
+        "deadline",
+        is_required=True,
+    ),
+    Key("with", Type.ARGUMENTS, "Values of its parameters", "{within: 10m}"),
+    Key("exits", Type.EXITS, "State or states that each of its exits leads to", "{late: busy}"),
 )
 
 DEFAULT_ENTRY = _element(
@@ -313,7 +337,7 @@ MOVE = _element(
 )
 
 ELEMENTS: Final = (
-    DOCUMENT, STATECHART, STATE, DEFAULT_ENTRY, TRANSITION, OUTCOME, AFTER_ITEM, INVOKE, JOIN,
+    DOCUMENT, STATECHART, STATE, USE, DEFAULT_ENTRY, TRANSITION, OUTCOME, AFTER_ITEM, INVOKE, JOIN,
     CONTRACT_ITEM, ACTION, RAISE, EMIT, SEND, DECLARED_EVENT, MIGRATION, MOVE,
 )  # fmt: skip
 
@@ -326,9 +350,9 @@ LEAVING: Final = frozenset(("transitions", "always", "after", "on done", "invoke
 CHILDREN: Final = frozenset(("initial", "states", "parallel states"))
 REFUSED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
-        "final": LEAVING | CHILDREN | {"memory"},
-        "shallow history": LEAVING | CHILDREN | {"output"},
-        "deep history": LEAVING | CHILDREN | {"output"},
+        "final": LEAVING | CHILDREN | {"memory", "use"},
+        "shallow history": LEAVING | CHILDREN | {"output", "use"},
+        "deep history": LEAVING | CHILDREN | {"output", "use"},
     }
 )
 

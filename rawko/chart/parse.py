@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import gc
+import posixpath
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from rawko.chart.assemble import assemble
 from rawko.chart.definition import Chart, Position
 from rawko.chart.errors import ChartDefinitionError, ChartFileError, Diagnostic
+from rawko.chart.fragments.expanding import Expander, with_uses
+from rawko.chart.fragments.files import FragmentFiles, files_in, no_files
+from rawko.chart.fragments.positions import ExpandedReader
 from rawko.chart.grammar import DOCUMENT
 from rawko.chart.lint.legality import legality
 from rawko.chart.reading.reader import Reader, Unreadable
@@ -22,7 +27,9 @@ _LARGE = 20_000
 _MAX_BYTES = 4 * MAX_CHARS
 
 
-def parse_chart(text: str, *, file: str = "<chart>", trusted: bool = False) -> Chart:
+def parse_chart(
+    text: str, *, file: str = "<chart>", trusted: bool = False, fragments: FragmentFiles = no_files
+) -> Chart:
     """The chart that a YAML text defines.
 
     Args:
@@ -30,23 +37,40 @@ def parse_chart(text: str, *, file: str = "<chart>", trusted: bool = False) -> C
         file: Name of the file in positions.
         trusted: Texts in place of guards, actions and conditions are Python code, as in sismic, and a preamble is
             accepted. Untrusted, such texts are expressions over bound names, and code is refused.
+        fragments: Reads the files of fragments that the chart uses, by their paths from the chart's folder
+            (`files_in` of a folder); shipped fragments need none.
 
     Raises:
         ChartSyntaxError: The text is not YAML that the chart language accepts.
         ChartDefinitionError: It does not define a chart; `diagnostics` holds every defect.
     """
     with _uncollected(text):
-        chart, defects = _parsed(text, file, trusted)
+        chart, defects = _parsed(text, file, trusted, fragments)
     if chart is None or defects:
         raise ChartDefinitionError(sorted(defects))
     return chart
 
 
-def _parsed(text: str, file: str, trusted: bool) -> tuple[Chart | None, list[Diagnostic]]:
+def _parsed(text: str, file: str, trusted: bool, fragments: FragmentFiles) -> tuple[Chart | None, list[Diagnostic]]:
     """The chart and its defects. Nodes and drafts are freed on return, before the collector could visit them."""
     document = compose(text, file)
-    reader = Reader(document, READERS, is_trusted=trusted)
-    chart = _read(document, reader)
+    if "use" not in text:
+        reader = Reader(document, READERS, is_trusted=trusted)
+        return _checked(_read(document, reader), reader)
+    reader = ExpandedReader(document, READERS, is_trusted=trusted)
+    expander = Expander(reader, fragments, posixpath.dirname(file.replace("\\", "/")))
+    try:
+        expander.chart()
+        chart, defects = _checked(_read(document, reader), reader)
+    except ChartDefinitionError as error:  # too many defects
+        raise ChartDefinitionError(with_uses(error.diagnostics, expander.uses)) from None
+    if chart is not None and expander.files:
+        chart = replace(chart, fragments=tuple(expander.files))
+    return chart, with_uses(defects, expander.uses)
+
+
+def _checked(chart: Chart | None, reader: Reader) -> tuple[Chart | None, list[Diagnostic]]:
+    """The chart with the defects of reading, and those of its whole where all of it could be read."""
     defects = list(reader.diagnostics)
     if chart is not None and not reader.is_partial:
         defects += legality(chart)
@@ -68,13 +92,13 @@ def _uncollected(text: str) -> Iterator[None]:
 
 
 def load_chart(path: str | Path, *, trusted: bool = False) -> Chart:
-    """The chart in a file. See `parse_chart`.
+    """The chart in a file. See `parse_chart`; files of fragments are read from its folder and those below it.
 
     Raises:
         ChartFileError: The file cannot be read.
         ChartError: As `parse_chart`.
     """
-    return parse_chart(read_text(path), file=str(path), trusted=trusted)
+    return parse_chart(read_text(path), file=str(path), trusted=trusted, fragments=files_in(Path(path).parent))
 
 
 def read_text(path: str | Path) -> str:

@@ -40,6 +40,7 @@ from rawko.chart.grammar import (
     STATECHART,
     TIMER_POLICIES,
     TRANSITION,
+    USE,
     Element,
     Key,
     Type,
@@ -214,6 +215,10 @@ SCHEMAS: Final[Mapping[Type, Callable[[], Schema]]] = MappingProxyType(
         Type.MIGRATIONS: lambda: _one_or_list(_ref(MIGRATION)),
         Type.MOVES: _moves,
         Type.CHANGES: _changes,
+        Type.USE: lambda: _one_or_list(_ref(USE), at_least=1),
+        Type.ARGUMENTS: lambda: {"type": "object"},
+        Type.EXITS: lambda: {"type": "object", "additionalProperties": _one_or_list(_NAME, at_least=1)},
+        Type.VALUE: dict,
     }
 )
 

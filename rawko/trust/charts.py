@@ -29,7 +29,7 @@ ACTING: Final = frozenset({"check_evidence", "check_files", "run_lane", "adopt_l
 
 
 def project_chart(project: Project, name: str) -> Chart | None:
-    """A chart of the project by its path; None if it does not exist.
+    """A chart of the project by its path, with the fragments that it uses; None if it does not exist.
 
     Raises:
         ConfinedError: The path leads out of the project, is not a regular file, or the file is too large.
@@ -39,8 +39,9 @@ def project_chart(project: Project, name: str) -> Chart | None:
     if text is None:
         return None
     from rawko.chart.parse import parse_chart
+    from rawko.trust.fragments import fragment_files
 
-    return parse_chart(text, file=str(project.root / name))
+    return parse_chart(text, file=str(project.root / name), fragments=fragment_files(project.files, name))
 
 
 def chart_items(project: Project, names: Iterable[str]) -> Iterator[Item]:

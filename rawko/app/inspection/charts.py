@@ -14,10 +14,12 @@ from rawko.app.inspection.drawing import draw_chart
 from rawko.chart.check import check_text
 from rawko.chart.definition import Chart
 from rawko.chart.errors import Diagnostic
+from rawko.chart.fragments.files import FragmentFiles, no_files
 from rawko.chart.shipped import find_chart, shipped_charts
 from rawko.config import ConfigError
 from rawko.trust.confined import ProjectFiles
 from rawko.trust.errors import ConfinedError
+from rawko.trust.fragments import fragment_files
 
 MAX_CHARTS: Final = 500
 MAX_FOLDERS: Final = 4_000
@@ -45,7 +47,7 @@ def read_chart(folder: Path, path: str) -> dict[str, Any]:
         ConfigError: There is no such file in the folder.
     """
     text = source_of(folder, path)
-    result = check_text(text, file=path)
+    result = check_text(text, file=path, fragments=fragments_of(folder, path))
     problems = list(result.diagnostics)
     told: dict[str, Any] = {"path": path, "source": text, "states": {}, "transitions": {}, "name": ""}
     chart = result.chart
@@ -60,7 +62,7 @@ def chart_svg(folder: Path, path: str) -> str:
     Raises:
         ConfigError: There is no such file, or it cannot be read or drawn.
     """
-    found = check_text(source_of(folder, path), file=path)
+    found = check_text(source_of(folder, path), file=path, fragments=fragments_of(folder, path))
     if found.chart is None:
         raise ConfigError("the chart cannot be read as it is; see its problems")
     return draw_chart(found.chart)
@@ -84,6 +86,11 @@ def source_of(folder: Path, path: str) -> str:
     if text is None:
         raise ConfigError(f"there is no chart {path!r} in this folder")
     return text
+
+
+def fragments_of(folder: Path, path: str) -> FragmentFiles:
+    """Reads the fragments of a chart; a chart that comes with rawko uses only fragments that do, too."""
+    return no_files if path.startswith(SHIPPED) else fragment_files(ProjectFiles(folder), path)
 
 
 def stamp_of(folder: Path, path: str) -> float | None:
@@ -122,11 +129,16 @@ def _is_chart(file: Path) -> bool:
 
 
 def _state_lines(chart: Chart) -> dict[str, int]:
-    return {name: state.position.line for name, state in chart.states.items()}
+    """Of states that stand in the chart's own file; those of a fragment have no line in it."""
+    return {name: state.position.line for name, state in chart.states.items() if state.position.file == chart.file}
 
 
 def _transition_lines(chart: Chart) -> dict[int, int]:
-    return {number: transition.position.line for number, transition in enumerate(chart.transitions)}
+    return {
+        number: transition.position.line
+        for number, transition in enumerate(chart.transitions)
+        if transition.position.file == chart.file
+    }
 
 
 def _problem(found: Diagnostic) -> dict[str, Any]:

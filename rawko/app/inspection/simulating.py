@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from rawko.app.inspection.charts import source_of
+from rawko.app.inspection.charts import fragments_of, source_of
 from rawko.chart.definition import Chart
 from rawko.chart.errors import ChartError
 from rawko.chart.parse import parse_chart
@@ -77,7 +77,7 @@ def simulate(folder: Path, path: str, steps: Sequence[Mapping[str, Any]]) -> dic
     if len(steps) > MAX_STEPS:
         raise ConfigError(f"{len(steps)} steps; accepted: {MAX_STEPS}")
     try:
-        chart = parse_chart(source_of(folder, path), file=path)
+        chart = parse_chart(source_of(folder, path), file=path, fragments=fragments_of(folder, path))
         doubles = Doubles(chart)
         doubles.given = dict.fromkeys(doubles.guards, False)
         session = _Session(TestActor(doubles, input={}, context={}))

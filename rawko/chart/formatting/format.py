@@ -11,6 +11,7 @@ from rawko.chart.formatting.comments import Comments
 from rawko.chart.formatting.key_order import order_chart
 from rawko.chart.formatting.layout import lines_of
 from rawko.chart.formatting.tree import Collection, read_tree
+from rawko.chart.fragments.files import FragmentFiles, no_files
 from rawko.chart.parse import parse_chart
 
 
@@ -18,16 +19,19 @@ class Unformattable(ValueError):
     """A sound chart that cannot be formatted without a change of what it says; it is left as it is."""
 
 
-def format_chart(text: str, *, file: str = "<chart>") -> str:
+def format_chart(text: str, *, file: str = "<chart>", fragments: FragmentFiles = no_files) -> str:
     """The text of a chart in one layout: indentation, order of keys, quotes, blank lines; comments stay.
 
     Texts that are formatted already come out as they are. Python code in the chart is read, never run.
+
+    Args:
+        fragments: As of `parse_chart`; a `use` stays as it is written.
 
     Raises:
         ChartSyntaxError, ChartError: It is no chart, or one with defects; nothing can be said of its meaning then.
         Unformattable: The result would not be the same chart with the same comments.
     """
-    before = parse_chart(text, file=file, trusted=True)
+    before = parse_chart(text, file=file, trusted=True, fragments=fragments)
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if plain.startswith("%"):
         raise Unformattable(f"{file}: it begins with a directive of YAML (%); leave it out")
@@ -36,7 +40,7 @@ def format_chart(text: str, *, file: str = "<chart>") -> str:
         order_chart(tree.root)
     found = "\n".join(lines_of(tree)) + "\n"
     try:
-        after = parse_chart(found, file=file, trusted=True)
+        after = parse_chart(found, file=file, trusted=True, fragments=fragments)
     except ChartError as error:
         raise Unformattable(f"{file}: it cannot be formatted: {error}") from error
     if not _is_same(before, after) or _comments(found) != _comments(plain):

@@ -20,8 +20,8 @@ STATECHART: Final = (
     "root state",
 )  # fmt: skip
 STATE: Final = (
-    "name", "type", "description", "tags", "meta", "on entry", "on exit", "initial", "memory", "output", "contract",
-    _KEPT, "states", "parallel states",
+    "name", "type", "description", "use", "tags", "meta", "on entry", "on exit", "initial", "memory", "output",
+    "contract", _KEPT, "states", "parallel states",
 )  # fmt: skip
 TRANSITION: Final = (
     "event",
@@ -39,6 +39,7 @@ INVOKE: Final = (
 )  # fmt: skip
 DECLARED: Final = ("fields", "description")
 _ENTRY: Final = ("target", "action")
+_USE: Final = ("fragment", "with", "exits")
 _MIGRATION: Final = ("from", "states", "action")
 _MOVE: Final = ("guard", "target")
 
@@ -94,6 +95,8 @@ def _state(value: object) -> None:
                 _state(child.value)
         elif key in _TRANSITIONS:
             _each(entry.value, TRANSITION)
+        elif key == "use":
+            _each(entry.value, _USE)
         elif key in ("initial", "memory"):
             _each(entry.value, _ENTRY)
         elif key == "after" and isinstance(entry.value, Collection):

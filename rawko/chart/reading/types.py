@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from rawko.chart.grammar import Type
-from rawko.chart.reading import behaviour, fan_out, migrations, states, transitions, values
+from rawko.chart.reading import behaviour, fan_out, migrations, states, transitions, uses, values
 from rawko.chart.reading.reader import ValueReader
 
 READERS: Final[Mapping[Type, ValueReader]] = MappingProxyType(
@@ -53,5 +53,9 @@ READERS: Final[Mapping[Type, ValueReader]] = MappingProxyType(
         Type.MIGRATIONS: migrations.migrations,
         Type.MOVES: migrations.moves,
         Type.CHANGES: migrations.changes,
+        Type.USE: uses.uses,
+        Type.ARGUMENTS: uses.arguments,
+        Type.EXITS: uses.exits,
+        Type.VALUE: uses.value,
     }
 )

@@ -51,12 +51,19 @@ Node: TypeAlias = ScalarNode | SequenceNode | MappingNode
 
 @dataclass(slots=True)
 class Document:
-    """A composed text: its root, its defects that do not prevent reading, and its lines."""
+    """A composed text: its root, its defects that do not prevent reading, and its lines.
+
+    Attributes:
+        files: Of each node that was copied from another file, by the node's `id`, that file.
+        kept: Nodes that were copied: an `id` in `files` is of one node as long as that node is kept.
+    """
 
     root: Node
     text: str
     file: str
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    files: dict[int, str] = field(default_factory=dict)
+    kept: list[Node] = field(default_factory=list)
     _lines: list[str] | None = None
 
     def line(self, number: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any, Final
 from rawko.chart import Chart, ChartError, load_chart
 from rawko.chart.comparing import ChartDifferences, Field, Moved, StateDifferences, TransitionChange, compare_charts
 from rawko.chart.definition import After, CodeValue, FixedDelay, NamedDelay, Transition
+from rawko.chart.fragments.files import FragmentFiles, FragmentUnreadable
 from rawko.chart.parse import parse_chart
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
 from rawko.cli.output import Painter, complain, visible_json, visible_line
@@ -56,8 +58,21 @@ def _chart(text: str, trusted: bool) -> Chart:
     """
     revision, colon, file = text.partition(":")
     if colon and revision and not Path(text).exists():
-        return parse_chart(_of_git(revision, file), file=text, trusted=trusted)
+        of_then = _fragments_of_git(revision, posixpath.dirname(file))
+        return parse_chart(_of_git(revision, file), file=text, trusted=trusted, fragments=of_then)
     return load_chart(chart_file(Path(text)), trusted=trusted)
+
+
+def _fragments_of_git(revision: str, folder: str) -> FragmentFiles:
+    """Reads fragments as they were in the same revision."""
+
+    def read(name: str) -> str:
+        try:
+            return _of_git(revision, posixpath.join(folder, name))
+        except NoSuchChart as error:
+            raise FragmentUnreadable(f"cannot read the fragment {name!r}: {error}") from None
+
+    return read
 
 
 def _of_git(revision: str, file: str) -> str:

@@ -13,6 +13,7 @@ from rawko.chart.check import check_chart
 from rawko.chart.correcting import correct_chart
 from rawko.chart.definition import Position
 from rawko.chart.errors import ChartFileError, Diagnostic
+from rawko.chart.fragments.files import files_in
 from rawko.chart.lint import Bound, has_errors, unused_bindings
 from rawko.chart.parse import read_text
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file, chart_files
@@ -31,7 +32,7 @@ def fix_command(paths: Sequence[Path], *, is_diff: bool, trusted: bool) -> int:
     for file in chart_files([path for path in paths if path.exists() or str(path) not in shipped_charts()], problems):
         try:
             text = read_text(file)
-            corrected = correct_chart(text, file=str(file), trusted=trusted)
+            corrected = correct_chart(text, file=str(file), trusted=trusted, fragments=files_in(file.parent))
             if corrected.mended and not is_diff:
                 replace_text(file, corrected.text)
         except ChartError as error:

@@ -6,18 +6,25 @@ Each check is a process of its own, so that a module of bindings is read as it i
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
+from rawko.chart.fragments.files import SUFFIXES
+from rawko.chart.source.composer import MAX_CHARS
 from rawko.cli.authoring.chart_files import chart_files
 from rawko.cli.output import visible_line
 
 EVERY_S: Final = 0.3
 """Between two looks at the files, at least; of a large folder ten times as long as a look takes."""
+
+MAX_FILES: Final = 2_000
+"""Charts and fragments that are watched together."""
+_FRAGMENT: Final = re.compile(r"""fragment["']?\s*:\s*["']?([^\s"',}]+\.ya?ml)""")
 
 State = dict[str, tuple[int, int]]
 
@@ -50,13 +57,37 @@ def check_in_process(words: Sequence[str]) -> int:
 def _state(paths: Sequence[Path], module: Path | None) -> State:
     """Time and size of each file; a chart that is added to a folder counts, too."""
     found: State = {}
-    for path in [*chart_files(paths, []), *([] if module is None else [module])]:
+    charts = chart_files(paths, [])
+    for path in [*charts, *_fragments(charts), *([] if module is None else [module])]:
         try:
             seen = path.stat()
         except OSError:
             continue
         found[str(path)] = (seen.st_mtime_ns, seen.st_size)
     return found
+
+
+def _fragments(charts: Iterable[Path]) -> Iterator[Path]:
+    """Files that charts, and fragments that they use, name as fragments; whether or not a chart can be loaded."""
+    pending, seen = list(charts), set(charts)
+    while pending:
+        path = pending.pop()
+        for name in _named_fragments(path):
+            found = path.parent / name
+            if found not in seen and len(seen) < MAX_FILES:
+                seen.add(found)
+                pending.append(found)
+                yield found
+
+
+def _named_fragments(path: Path) -> list[str]:
+    try:
+        if path.suffix not in SUFFIXES or not path.is_file():
+            return []
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return _FRAGMENT.findall(file.read(MAX_CHARS))
+    except OSError:
+        return []
 
 
 def _changed(before: State, now: State) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 from rawko.chart import ChartError, shipped_charts
 from rawko.chart.errors import ChartFileError
 from rawko.chart.formatting import Unformattable, format_chart
+from rawko.chart.fragments.files import files_in
 from rawko.chart.parse import read_text
 from rawko.cli.authoring.chart_files import chart_files
 from rawko.cli.output import BAD_INPUT, Painter, complain, visible_line
@@ -38,7 +39,7 @@ def format_command(paths: Sequence[Path], *, is_check: bool, is_diff: bool) -> i
     for file in files:
         try:
             before = read_text(file)
-            after = format_chart(before, file=str(file))
+            after = format_chart(before, file=str(file), fragments=files_in(file.parent))
             if after == before:
                 continue
             changed += 1
@@ -64,7 +65,7 @@ def _format_input(*, is_check: bool, is_diff: bool) -> int:
     """Format standard input to standard output, for editors."""
     try:
         before = sys.stdin.buffer.read().decode("utf-8-sig")
-        after = format_chart(before, file="<stdin>")
+        after = format_chart(before, file="<stdin>", fragments=files_in(Path()))
     except UnicodeDecodeError:
         return complain("<stdin>: is not UTF-8")
     except (ChartError, Unformattable) as error:

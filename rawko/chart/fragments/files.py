@@ -1,0 +1,97 @@
+"""Where the texts of fragments come from: those that are shipped by their names, others from the folder of the chart.
+
+A path never leads out of that folder. Callers that read projects give their own reader of files.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from rawko.chart.errors import ChartError, hint
+from rawko.chart.shipped import shipped_path
+from rawko.chart.source.composer import MAX_CHARS, decode
+from rawko.named_files import is_pipe, near_path
+
+FragmentFiles: TypeAlias = Callable[[str], str]
+"""The text of a file by its path from the chart's folder, with slashes. Raises FragmentUnreadable."""
+
+SUFFIXES: Final = (".yaml", ".yml")
+_MAX_BYTES: Final = MAX_CHARS
+
+
+class FragmentUnreadable(ValueError):
+    """A fragment cannot be found or read. The message says why, and what is accepted."""
+
+
+def shipped_fragments() -> tuple[str, ...]:
+    """Names of the shipped fragments, sorted."""
+    return tuple(sorted(path.stem for path in (shipped_path("statecharts") / "fragments").glob("*.yaml")))
+
+
+def shipped_fragment(name: str) -> Path:
+    """The file of a shipped fragment.
+
+    Raises:
+        FragmentUnreadable: There is none with that name.
+    """
+    names = shipped_fragments()
+    if name not in names:
+        end = f"{hint(name[:200], names, 'shipped')}; a file of your own ends in .yaml or .yml"
+        raise FragmentUnreadable(f"no fragment {name[:200]!r} is shipped{end}")
+    return shipped_path("statecharts") / "fragments" / f"{name}.yaml"
+
+
+def is_path(name: str) -> bool:
+    """Whether a fragment is named by its file."""
+    return name.endswith(SUFFIXES)
+
+
+def from_folder(path: str, folder: str) -> str:
+    """A path that is written in a file of `folder`, from the chart's folder.
+
+    Raises:
+        FragmentUnreadable: It leads out of the chart's folder.
+    """
+    found = posixpath.normpath(posixpath.join(folder, path))
+    if "\\" in path or "\0" in path or found.startswith(("/", "../")) or found == "..":
+        message = f"the fragment {path!r} lies outside of the chart's folder; accepted: a file in it or below it"
+        raise FragmentUnreadable(message)
+    return found
+
+
+def files_in(folder: Path) -> FragmentFiles:
+    """The files of a folder. Links that lead out of it are refused, and so is what is no regular file."""
+
+    def read(name: str) -> str:
+        path = folder / name
+        try:
+            if is_pipe(path):
+                raise FragmentUnreadable(f"the fragment {name!r} is a pipe; a file is accepted")
+            if not path.resolve(strict=True).is_relative_to(folder.resolve()):
+                raise FragmentUnreadable(f"the fragment {name!r} is a link out of the chart's folder")
+            with path.open("rb") as source:
+                data = source.read(_MAX_BYTES + 1)
+        except OSError as error:
+            near = near_path(path) if isinstance(error, FileNotFoundError) else ""
+            raise FragmentUnreadable(f"cannot read the fragment {name!r}: {error.strerror}{near}") from None
+        if len(data) > _MAX_BYTES:
+            raise FragmentUnreadable(f"the fragment {name!r} has more than {_MAX_BYTES} bytes")
+        try:
+            return decode(data, str(path))
+        except ChartError as error:
+            raise FragmentUnreadable(f"cannot read the fragment {name!r}: {error}") from None
+
+    return read
+
+
+def no_files(name: str) -> str:
+    """For a chart that is a text: it has no folder.
+
+    Raises:
+        FragmentUnreadable: Always.
+    """
+    message = f"the fragment {name!r} is a file, and this chart is a text without a folder; "
+    raise FragmentUnreadable(message + "load the chart from its file, or give parse_chart(..., fragments=...)")
