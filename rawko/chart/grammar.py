@@ -178,12 +178,6 @@ STATE = _element(
     Key("name", Type.NAME, "Unique in the chart", "idle", is_required=True),
     Key("type", Type.STATE_TYPE, "final, shallow history or deep history; no type for all others", "final"),
     _DESCRIPTION,
-    Key(
-        "use",
-        Type.USE,
-        "Fragment or fragments that the state is made of; its own keys stand before theirs",
-        "{fragment: deadline, with: {within: 10m}, exits: {late: busy}}",
-    ),
     Key("tags", Type.NAMES, "Labels that observers and guards can read", "[waiting]"),
     Key("meta", Type.DATA, "Free data for tools; the interpreter ignores it", "{colour: blue}"),
     Key("on entry", Type.ACTIONS, "Actions on entry", "log_start"),
@@ -214,6 +208,12 @@ STATE = _element(
         "{outcome: success}",
     ),
     _CONTRACT,
+    Key(
+        "use",
+        Type.USE,
+        "Fragment or fragments that the state is made of; its own keys stand before theirs",
+        "{fragment: deadline, with: {within: 10m}, exits: {late: busy}}",
+    ),
 )
 
 USE = _element(

@@ -22,6 +22,27 @@ A = "- name: a"
 CODE = "Python code is refused unless the chart is trusted: load it with trusted=True (command line: --trust-code)"
 
 DEFECTS: list[tuple[str, str]] = [
+    # fragments
+    (states(A, "  use: {fragment: deadlin}"),
+     "8:23: unknown-fragment: no fragment 'deadlin' is shipped; did you mean 'deadline'? shipped: 'approval', "
+     "'budget', 'deadline', 'retry_backoff', 'review_gate'; a file of your own ends in .yaml or .yml"),
+    (states(A, "  use: {fragment: own.yaml}"),
+     "8:23: unknown-fragment: the fragment 'own.yaml' is a file, and this chart is a text without a folder; load the "
+     "chart from its file, or give parse_chart(..., fragments=...)"),
+    (states(A, "  use: {fragment: deadline, exits: {late: a}}"),
+     "8:12: invalid-use: fragment 'deadline' needs the parameter 'within' (delay) under 'with'"),
+    (states(A, "  use: {fragment: deadline, with: {within: 1s}}"),
+     "8:12: invalid-use: fragment 'deadline' needs the exit 'late' under 'exits': the state that it leads to"),
+    (states(A, "  use: {fragment: deadline, with: {within: 1s, on_lat: x}, exits: {late: a}}"),
+     "8:52: invalid-use: 'on_lat' is no parameter of fragment 'deadline'; did you mean 'on_late'? "
+     "accepted: 'within', 'on_late'"),
+    (states(A, "  use: {fragment: deadline, with: {within: soon!}, exits: {late: a}}"),
+     "8:48: invalid-use: parameter 'within' of fragment 'deadline' (delay): 'soon!' is not a delay; "
+     "accepted: 150ms, 2s, 10m, 1h or the name of a bound delay"),
+    (states(A, "  use: {fragment: deadline, with: {within: 1s}, exits: {late: b}}"),
+     "8:67: unknown-target: state 'a' leads to 'b', which does not exist; states: 'r', 'a'"),
+    (states(A, "  type: final", "  use: {fragment: deadline, with: {within: 1s}, exits: {late: a}}"),
+     "9:7: conflicting-keys: a final state has no 'use'"),
     # the document
     ("5", "1:1: wrong-type: expected a mapping with the key 'statechart', found the number 5"),
     ("[]", "1:1: wrong-type: expected a mapping with the key 'statechart', found a list"),
@@ -60,14 +81,14 @@ DEFECTS: list[tuple[str, str]] = [
     (states(A, "  transition: []"),
      "8:7: unknown-key: 'transition' is not a key of a state; did you mean 'transitions'? accepted: 'name', 'type', "
      "'description', 'tags', 'meta', 'on entry', 'on exit', 'initial', 'states', 'parallel states', 'memory', "
-     "'transitions' and 6 more"),
+     "'transitions' and 7 more"),
     (states(A, "  transitions: [{event: E, cond: x}]"),
      "8:32: unknown-key: 'cond' is not a key of a transition; did you mean 'guard'? accepted: 'event', 'target', "
      "'guard', 'action', 'internal', 'priority', 'contract', 'description'"),
     (states(A, "  on: {E: a}"),
      "8:7: unknown-key: 'on' is not a key of a state; did you mean 'transitions'? accepted: 'name', 'type', "
      "'description', 'tags', 'meta', 'on entry', 'on exit', 'initial', 'states', 'parallel states', 'memory', "
-     "'transitions' and 6 more"),
+     "'transitions' and 7 more"),
     (states(A, "  always: {event: E, target: a}"),
      "8:16: unknown-key: 'event' is not a key of a transition without event; accepted: 'target', 'guard', 'action', "
      "'internal', 'priority', 'contract', 'description'"),

@@ -23,7 +23,7 @@ BEYOND_A_SCHEMA = frozenset(
     (
         "duplicate-key", "duplicate-state", "duplicate-invoke", "unknown-target", "unknown-state", "illegal-target",
         "missing-initial", "invalid-initial", "invalid-memory", "invalid-root", "never-done", "misplaced-output",
-        "code-not-trusted", "invalid-expression", "not-json", "invalid-migration",
+        "code-not-trusted", "invalid-expression", "not-json", "invalid-migration", "unknown-fragment", "invalid-use",
     )
 )  # fmt: skip
 
@@ -57,6 +57,8 @@ PLACES = {
     "statechart": "statechart: {{name: t, root state: {{name: off}}, {row}}}",
     "state": "statechart: {{name: t, root state: {{name: lamp, initial: s, "
     "states: [{{name: s, {row}}}, {{name: busy}}]}}}}",
+    "use": "statechart: {{name: t, root state: {{name: lamp, initial: s, "
+    "states: [{{name: s, use: {{{row}}}}}, {{name: busy}}]}}}}",
     "default entry": "statechart: {{name: t, root state: {{name: r, "
     "initial: {{target: off, {row}}}, states: [{{name: off}}]}}}}",
     "transition": "statechart: {{name: t, root state: {{name: busy, transitions: [{{{row}}}]}}}}",
@@ -108,6 +110,9 @@ def test_every_example_is_valid_for_parser_and_schema(element: Element, key: Key
     row = f"{key.name}: {key.example}"
     if element.name == "state":
         row = BESIDE.get(key.name, row)
+    if element.name == "use":
+        row = "fragment: deadline, with: {within: 10m}, exits: {late: busy}"
+        assert f"{key.name}: {key.example}" in row
     if element.name == "invoke":
         row = BESIDE_INVOKE.get(key.name, row)
     text = PLACES[element.name].format(row=row)

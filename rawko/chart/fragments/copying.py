@@ -83,6 +83,7 @@ class Copy:
         self._values = values
         self._kept = reader.document.kept
         self._files = reader.document.files
+        self._invocations = {self._with_values(name) for name in fragment.invocations}
 
     def state(self) -> MappingNode:
         """The state, without its name.
@@ -138,9 +139,9 @@ class Copy:
 
     def _key(self, key: ScalarNode) -> ScalarNode | None:
         found = self._scalar(key, None)
-        if isinstance(found, ScalarNode) or found is None:
-            return found
-        self._fail("invalid-use", key, f"{key.text!r} stands for a key; its value is a list or a mapping")
+        if not isinstance(found, ScalarNode | None):
+            self._fail("invalid-use", key, f"{key.text!r} stands for a key; its value is a list or a mapping")
+        return found
 
     def _is_local(self, element: Element, key: str, value: ScalarNode) -> bool:
         """Whether a value is a name of the fragment's inside, which is renamed."""
@@ -190,7 +191,7 @@ class Copy:
         found = _GENERATED.fullmatch(text)
         if found is None:
             return text
-        names = self._fragment.states if found[1] == "done.state" else self._fragment.invocations
+        names = self._fragment.states if found[1] == "done.state" else self._invocations
         return f"{found[1]}.{self._inside(found[2])}{found[3] or ''}" if found[2] in names else text
 
     def _in_state(self, found: re.Match[str]) -> str:
@@ -198,13 +199,16 @@ class Copy:
         return f"{found[1]}{found[2]}{name}{found[2]}"
 
     def _inside(self, name: str) -> str:
-        if "$" in name:
-            name = _REFERENCE.sub(lambda found: self._values_text(found[1]), name)
-        return f"{self._state}.{name}"
+        return f"{self._state}.{self._with_values(name)}"
 
-    def _values_text(self, name: str) -> str:
-        found = self._values.get(name)
-        return found.text if isinstance(found, ScalarNode) else f"${name}"
+    def _with_values(self, text: str) -> str:
+        """A name with the values of the parameters in it; what stands for no word stays, and is reported elsewhere."""
+
+        def value(found: re.Match[str]) -> str:
+            node = self._values.get(found[1])
+            return node.text if isinstance(node, ScalarNode) else found[0]
+
+        return _REFERENCE.sub(value, text) if "$" in text else text
 
     def _text(self, node: ScalarNode, text: str) -> ScalarNode:
         return self._own(ScalarNode(text, node.style, node.tag, node.line, node.column), like=node)

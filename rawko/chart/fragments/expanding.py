@@ -189,7 +189,9 @@ class Expander:
         except Unreadable:
             pass
         found = self._reader.diagnostics
-        found[before:] = [replace(one, message=f"{what} ({kind}): {one.message}") for one in found[before:]]
+        found[before:] = [
+            replace(one, code="invalid-use", message=f"{what} ({kind}): {one.message}") for one in found[before:]
+        ]
 
     def _note_file(self, node: Node, file: str) -> None:
         """Note the file of a default, which is used as it stands."""
