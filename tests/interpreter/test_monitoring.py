@@ -80,6 +80,31 @@ def test_a_deadline_is_seen_with_the_next_step(seconds: float, is_late: bool) ->
     assert machine.matches("busy"), "the step has not happened"
 
 
+def test_a_deadline_of_the_first_state_runs_from_the_moment_of_watching() -> None:
+    """The machine's first step may come long after; a monitor that begins with it only would grant the time twice."""
+    soon = parse_chart(
+        """
+statechart:
+  name: soon
+  root state:
+    name: soon
+    initial: waiting
+    states:
+      - name: waiting
+        after: {10s: late}
+        transitions: [{event: event consumed, target: heard}]
+      - {name: heard}
+      - {name: late, type: final, description: Nothing came in time}
+"""
+    )
+    machine = Interpreter(DESK, clock=SimulatedClock())
+    watch(machine, [Monitor(ANY_MACHINE, soon, MONITOR_GUARDS, machine=ANY_MACHINE)])
+    assert isinstance(machine.clock, SimulatedClock)
+    machine.clock.time += 10
+    with pytest.raises(MonitorViolated, match="state 'late': Nothing came in time"):
+        machine.start()
+
+
 def test_only_machines_of_the_named_chart_are_watched() -> None:
     machine = desk(machine="counter")
     machine.send("ASK")
