@@ -88,6 +88,11 @@ class Simulation:
         self._scene = self._made([one.text for one in self._lines])
         return line
 
+    def back_to(self, number: int) -> None:
+        """Keep the first so many lines: what was begun after them has not happened."""
+        del self._lines[number:]
+        self._scene = self._made([one.text for one in self._lines])
+
     # ------------------------------------------------------------ what there is
 
     @property

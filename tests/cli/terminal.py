@@ -98,6 +98,22 @@ class Terminal:
     def press(self, keys: str) -> None:
         os.write(self._master, keys.encode())
 
+    def interrupt(self, told: str) -> None:
+        """Press Ctrl-C until this is shown.
+
+        Python's `input` misses the one that comes between its prompt and its wait for a key, as a person's never does.
+        """
+        for patience_s in (5, 10, 20, 40, 80):
+            self.press("\x03")
+            until = time.monotonic() + patience_s
+            while time.monotonic() < until:
+                if self.text.find(told, self._read_to) >= 0:
+                    self.wait_for(told)
+                    return
+                if not self.read(0.1):
+                    break
+        self.wait_for(told, 0)
+
     def end(self, timeout_s: float = 180) -> int:
         """Read to the end; the exit code."""
         until = time.monotonic() + timeout_s

@@ -100,6 +100,27 @@ def test_on_a_terminal_words_are_completed_and_ctrl_d_ends(rawko: Shell) -> None
         assert terminal.end() == 0
 
 
+def test_ctrl_c_leaves_the_question_and_not_the_session(rawko: Shell) -> None:
+    rawko.write("door.yaml", DOOR)
+    with Terminal(rawko, "simulate", "door.yaml", "--record") as terminal:
+        terminal.wait_for("events: OPEN")
+        terminal.wait_for("\n> ")
+        terminal.enter("OPEN")
+        terminal.wait_for("guard is_free? [y/n]")
+        terminal.interrupt("nothing was done")
+        terminal.wait_for("in closed\n   events: OPEN")
+        terminal.enter("OPEN")
+        terminal.wait_for("guard is_free? [y/n]")
+        terminal.enter("y")
+        terminal.wait_for("in opened")
+        terminal.wait_for("\n> ")
+        terminal.press("CLO")
+        terminal.interrupt("the line is dropped; Ctrl-C again leaves")
+        terminal.interrupt("wrote door.feature")
+        assert terminal.end() == 0
+    assert 'I send event "OPEN"' in (rawko.folder / "door.feature").read_text(encoding="utf-8")
+
+
 def test_a_chart_that_cannot_be_stepped_is_refused(rawko: Shell, typed: Typed) -> None:
     rawko.write("bad.yaml", DOOR.replace("target: opened", "target: open"))
     for name, told in (("bad.yaml", "unknown-target"), ("dor.yaml", "there is no such file")):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +26,7 @@ HELP: Final = """\
   context                       the context as JSON
   undo                          take the latest line back
   scenario                      the session so far, as a scenario
-  quit                          the end (also Ctrl-D)"""
+  quit                          the end (also Ctrl-D, or Ctrl-C twice); Ctrl-C drops the line or the question"""
 _YES: Final = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
 
 
@@ -44,7 +46,8 @@ def simulate_command(path: Path, *, bindings: str | None, records: bool, name: s
         return BAD_INPUT
     except (LookupError, ContractMistake, ContractBroken, EOFError) as error:
         return complain(str(error) or "the input ended before a guard was answered")
-    session.run()
+    with _keys_of_a_session():
+        session.run()
     if not records:
         return 0
     return _record(session.simulation, file.with_suffix(".feature"), name)
@@ -64,6 +67,16 @@ def _record(simulation: Simulation, feature: Path, name: str | None) -> int:
         return complain(f"{feature}: cannot be written: {error}")
     print(visible_line(f"wrote {feature}: scenario {title!r}"), file=sys.stderr)
     return 0
+
+
+@contextmanager
+def _keys_of_a_session() -> Iterator[None]:
+    """Ctrl-C raises each time: the session itself counts them. Elsewhere a second one ends the process."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class _Session:
@@ -97,23 +110,41 @@ class _Session:
             _complete(self._words)
             print(self._paint("help shows what can be typed; Tab completes", "dim"))
         self._show()
+        is_leaving = False
         while True:
             try:
                 text = input("> " if self._is_typed else "").strip()
             except EOFError:
                 return
+            except KeyboardInterrupt:
+                if is_leaving or not self._is_typed:
+                    return
+                is_leaving = True
+                print("\nthe line is dropped; Ctrl-C again leaves")
+                continue
+            is_leaving = False
             if text in ("quit", "exit"):
                 return
-            word, _, rest = text.partition(" ")
+            done = len(self.simulation.lines)
             try:
-                if word in self._commands and word not in self.simulation.events:
-                    self._commands[word](rest.strip())
-                elif word:
-                    self._do(f'I send event "{word}"' + (f" with {rest.strip()}" if rest.strip() else ""))
+                self._line(text)
             except EOFError:
                 return
+            except KeyboardInterrupt:
+                if not self._is_typed:
+                    return
+                self.simulation.back_to(done)  # without the guards that were answered for this line
+                print("\nnothing was done")
+                self._show()
             except (ContractMistake, ContractBroken) as error:
                 complain(str(error))
+
+    def _line(self, text: str) -> None:
+        word, _, rest = text.partition(" ")
+        if word in self._commands and word not in self.simulation.events:
+            self._commands[word](rest.strip())
+        elif word:
+            self._do(f'I send event "{word}"' + (f" with {rest.strip()}" if rest.strip() else ""))
 
     def _do(self, text: str) -> None:
         while True:
