@@ -71,10 +71,15 @@ def _record(simulation: Simulation, feature: Path, name: str | None) -> int:
 
 @contextmanager
 def _keys_of_a_session() -> Iterator[None]:
-    """Ctrl-C raises each time: the session itself counts them. Elsewhere a second one ends the process."""
+    """Ctrl-C raises each time: the session itself counts them. Elsewhere a second one ends the process.
+
+    One that comes while the session answers another ends it as the second does: what was done can still be recorded.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
+    except KeyboardInterrupt:
+        print()
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -85,6 +90,7 @@ class _Session:
     def __init__(self, make: Callable[[Mapping[str, bool]], Simulation]) -> None:
         self._paint = Painter(sys.stdout)
         self._is_typed = sys.stdin.isatty()
+        self._is_leaving = False  # Ctrl-C was the latest key at the prompt
         guards: dict[str, bool] = {}
         while True:
             try:
@@ -110,29 +116,32 @@ class _Session:
             _complete(self._words)
             print(self._paint("help shows what can be typed; Tab completes", "dim"))
         self._show()
-        is_leaving = False
         while True:
             try:
-                text = input("> " if self._is_typed else "").strip()
+                self._lines()
+                return
             except EOFError:
                 return
             except KeyboardInterrupt:
-                if is_leaving or not self._is_typed:
+                if self._is_leaving or not self._is_typed:
                     return
-                is_leaving = True
-                print("\nthe line is dropped; Ctrl-C again leaves")
-                continue
-            is_leaving = False
+                self._is_leaving = True
+
+    def _lines(self) -> None:
+        """Lines until one of them is the last, or a key drops one."""
+        if self._is_leaving:
+            print("\nthe line is dropped; Ctrl-C again leaves")
+        while True:
+            text = input("> " if self._is_typed else "").strip()
+            self._is_leaving = False
             if text in ("quit", "exit"):
                 return
             done = len(self.simulation.lines)
             try:
                 self._line(text)
-            except EOFError:
-                return
             except KeyboardInterrupt:
                 if not self._is_typed:
-                    return
+                    raise
                 self.simulation.back_to(done)  # without the guards that were answered for this line
                 print("\nnothing was done")
                 self._show()
