@@ -354,6 +354,7 @@ async def test_the_provider_is_closed_once_whatever_the_verdict(place: Place, ag
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 async def test_a_provider_that_does_not_close_keeps_no_run_from_its_end(place: Place) -> None:
     """C-30: after the deadline the run is reported, with a note; the verdict stands."""
     made = place.run(DONE)

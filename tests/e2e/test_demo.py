@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
 from llmock.scenarios import Fail, Reply
 from llmock.scenarios import ToolCall as MockCall
 
@@ -126,6 +127,7 @@ def over_http(reply: Scripted) -> Any:
     return Reply(text=reply.text or None, tool_calls=calls)
 
 
+@pytest.mark.thorough
 def test_the_same_scenario_over_http(typed: Typed, rawko: Shell, llmock: Any) -> None:
     """The real SDK, the real tools and workspace: the same files and the same story as with the scripted provider."""
     scripted = typed("run", TASK, "--scenario", "fizzbuzz", "--yes", "--json")

@@ -14,6 +14,7 @@ import pytest
 
 from tests.cli.shell import Ended, Shell, Started
 from tests.e2e.exploring import CAT, Here, attempts_of, decide, explore, resume, rules_of
+from tests.thorough import further
 
 REPL = """
 policy: repl
@@ -180,7 +181,7 @@ def test_rules_hand_over_to_a_model(here: Here) -> None:
 # ---------------------------------------------------------------- going on
 
 
-@pytest.mark.parametrize("driver", ["statechart", "runner"])
+@pytest.mark.parametrize("driver", ["statechart", *further("runner")])
 def test_an_exploration_that_was_killed_goes_on(rawko: Shell, driver: str) -> None:
     rawko.write(
         "policy.yaml",
@@ -351,6 +352,7 @@ def test_ctrl_c_cancels_and_ends_the_program(rawko: Shell) -> None:
     assert not rawko.processes_of("sleep 86398")
 
 
+@pytest.mark.thorough
 def test_a_program_that_outlives_a_kill_is_ended_when_it_goes_on(rawko: Shell) -> None:
     rawko.write(
         "policy.yaml",

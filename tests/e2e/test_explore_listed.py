@@ -42,6 +42,7 @@ def explored(here: Here, *words: str) -> Ended:
     return explore(here, "--policy", "policy.yaml", *words, *CAT)
 
 
+@pytest.mark.thorough
 def test_runs_and_explorations_are_listed_as_they_began(here: Here) -> None:
     first = explored(here).report["run"]
     task = ("run", "Write fizzbuzz", "--provider", "scripted", "--scenario", "fizzbuzz", "--yes", "--json")

@@ -268,6 +268,7 @@ def test_a_question_has_the_terminal_for_itself(rawko: Shell) -> None:
         assert terminal.end() == 0
 
 
+@pytest.mark.thorough
 def test_a_run_in_the_background_of_a_shell_does_not_stop(rawko: Shell, tmp_path: Path) -> None:
     """Reading the terminal from the background would stop the process."""
     scenario = str(rawko.scenario(picks("developer"), {**SLOW, "delay": "3s"}, END))

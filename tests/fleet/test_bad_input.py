@@ -59,6 +59,7 @@ def test_a_database_that_ends_in_the_middle_is_waited_for_and_nothing_is_lost(be
     assert (url.password or "?") not in worker.said
 
 
+@pytest.mark.thorough
 def test_a_run_whose_journal_cannot_be_opened_for_a_while_is_not_given_up(bed: Bed) -> None:
     """The worker's own sessions stand, so that it goes on claiming the run, whose sessions are refused."""
     first = bed.submit(DONE)

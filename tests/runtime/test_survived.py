@@ -58,6 +58,7 @@ def test_every_policy_holds_across_a_killed_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_it_is_killed_again_before_its_timers_are_due(tmp_path: Path) -> None:
     """What the second process had brought back is what the third one goes on from; and what the third one wrote can be
     read by a fourth."""

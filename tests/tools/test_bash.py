@@ -14,6 +14,7 @@ from rawko.tools.commands.bash import BashSettings
 from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall
+from tests.thorough import further
 from tests.tools.conftest import Use
 
 
@@ -99,12 +100,14 @@ DAEMONS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("daemon", DAEMONS.values(), ids=DAEMONS)
+@pytest.mark.parametrize(
+    "daemon", ["forked twice, deaf to TERM", "below a daemon", *further("setsid", "without an environment", "nohup")]
+)
 @pytest.mark.parametrize("ending", ["echo done", "exec echo done", "kill -9 $$", "sleep 300"])
 async def test_a_daemon_is_ended_with_its_command(use: Use, root: Path, daemon: str, ending: str) -> None:
     (root / "daemon.py").write_text(_DAEMON)
     timeout_ms = 1_500 if ending == "sleep 300" else 10_000
-    wait = f"{daemon}\nuntil [ -e pid ]; do sleep 0.01; done; {ending}"
+    wait = f"{DAEMONS[daemon]}\nuntil [ -e pid ]; do sleep 0.01; done; {ending}"
     outcome = await use("bash", command=wait, timeout_ms=timeout_ms)
     assert outcome.details["ending"] == ("timeout" if ending == "sleep 300" else "exit")
     assert not is_running(*pids(root / "pid"))

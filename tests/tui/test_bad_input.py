@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 
+import pytest
+
 from rawko.app.inspection.acting import Actor
 from rawko.app.time_travel.prune import prune
 from rawko.chart import parse_chart
@@ -55,6 +57,7 @@ async def test_a_run_that_is_set_back_and_then_removed_while_it_is_watched(rawko
         assert view.app.failure is None
 
 
+@pytest.mark.thorough
 async def test_the_terminal_changes_its_size_while_a_command_writes(rawko: Shell) -> None:
     chance = random.Random(3)
     slow = says("developer", call("bash", command=WORDS), text="word " * 400)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rawko.app.inspection.acting import Actor
 from rawko.app.records.record import list_records
 from tests.cli.shell import Shell, call, judges, picks, says
@@ -135,6 +137,7 @@ async def test_f_forks_and_p_writes_the_step_under_the_cursor(rawko: Shell) -> N
         await view.until("pinned there already")
 
 
+@pytest.mark.thorough
 async def test_a_question_that_somebody_else_has_answered_takes_no_key(rawko: Shell) -> None:
     """Two people watch; the other one is quicker."""
     rawko.write("a.py", "one\n")

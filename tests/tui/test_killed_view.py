@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.cli.shell import Shell, call, says
+from tests.thorough import further
 from tests.tui.conftest import Typed
 from tests.tui.tmux import Tmux, processes_of
 
@@ -17,7 +18,7 @@ QUIET_AGAIN = "1 0 0"
 """The cursor is shown, the mouse is not reported, the screen is the shell's."""
 
 
-@pytest.mark.parametrize("form", [[], ["--full"]], ids=["inline", "full"])
+@pytest.mark.parametrize("form", [[], *further(["--full"])], ids=["inline", "full"])
 def test_a_killed_view_leaves_the_terminal_as_it_was(rawko: Shell, tmux: Tmux, typed: Typed, form: list[str]) -> None:
     scenario = rawko.scenario(ASK, DONE)
     tmux.shell("echo what was here")

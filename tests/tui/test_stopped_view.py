@@ -9,11 +9,12 @@ import time
 import pytest
 
 from tests.cli.shell import Shell, call, says
+from tests.thorough import further
 from tests.tui.conftest import Typed
 from tests.tui.test_killed_view import ALONE, ASK, DONE, QUIET_AGAIN, echoes
 from tests.tui.tmux import Tmux, processes_of
 
-FORMS = pytest.mark.parametrize("form", [[], ["--full"]], ids=["inline", "full"])
+FORMS = pytest.mark.parametrize("form", [[], *further(["--full"])], ids=["inline", "full"])
 
 
 @pytest.fixture

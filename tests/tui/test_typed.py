@@ -8,6 +8,7 @@ import re
 import pytest
 
 from tests.cli.shell import Shell, call, judges, picks, says
+from tests.thorough import further
 from tests.tui.conftest import Typed
 from tests.tui.tmux import Tmux, processes_of
 
@@ -159,7 +160,7 @@ def test_leaving_a_run_of_this_process_asks_first_and_cancels_it(rawko: Shell, t
     assert found["outcome"] == "cancelled"
 
 
-@pytest.mark.parametrize("form", [[], ["--full"]], ids=["inline", "full"])
+@pytest.mark.parametrize("form", [[], *further(["--full"])], ids=["inline", "full"])
 def test_a_terminal_that_goes_away_cancels_the_run_and_leaves_no_process(
     rawko: Shell, tmux: Tmux, typed: Typed, form: list[str]
 ) -> None:
@@ -174,6 +175,7 @@ def test_a_terminal_that_goes_away_cancels_the_run_and_leaves_no_process(
     assert found["outcome"] == "cancelled"
 
 
+@pytest.mark.thorough
 def test_a_rule_is_kept_on_a_terminal_of_20_columns_and_none_is_offered_that_would_not_fit_there(
     rawko: Shell, tmux: Tmux, typed: Typed
 ) -> None:

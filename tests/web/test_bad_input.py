@@ -30,6 +30,7 @@ def run_of(shell: Shell, *commands: str) -> str:
     return str(shell("run", "Do it", "--scenario", str(path), "--json", "--quiet", "--yes").report["run"])
 
 
+@pytest.mark.thorough
 def test_a_chart_of_5000_states_is_shown_stepped_and_led_to_its_lines(looking: Tab, shown: Shown) -> None:
     lines = [f"      - {{name: s{n}, transitions: [{{event: GO, target: s{n + 1}}}]}}" for n in range(STATES - 1)]
     head = "statechart:\n  name: big\n  root state:\n    name: root\n    initial: s0\n    states:\n"

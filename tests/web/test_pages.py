@@ -170,6 +170,7 @@ def test_hostile_texts_stay_texts(looking: Tab, shown: Shown) -> None:
     assert "\u202e" not in page.locator("body").inner_text()
 
 
+@pytest.mark.thorough
 def test_the_bars_of_a_lane_do_not_cover_each_other(looking: Tab, shown: Shown) -> None:
     words = ("run", "Write fizzbuzz", "--scenario", "fizzbuzz", "--yes", "--json", "--quiet")
     run = shown.shell(*words).report["run"]
@@ -322,6 +323,7 @@ def test_reading_an_earlier_step_is_not_disturbed_by_new_ones(tab: Open, rawko: 
     page.wait_for_selector(".step.selected >> text=success: Over.")
 
 
+@pytest.mark.thorough
 def test_ten_tabs_share_one_stream_and_another_takes_over(tab: Open, shown: Shown) -> None:
     rawko, run = shown.shell, ended_run(shown.shell, name="ten.py")
     first = tab(shown.server)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from tests.cli.shell import call, says
 from tests.fleet.bed import Bed
 
@@ -26,6 +28,7 @@ def _used(bed: Bed, tenant: str) -> dict[str, Any]:
     return used
 
 
+@pytest.mark.thorough
 def test_a_tenants_run_stops_in_its_middle_and_goes_on_with_a_larger_budget(bed: Bed) -> None:
     said = bed.command("fleet", "budget", "poor", "--max-tokens", "600")
     assert "tenant poor: 0 tokens, 0 calls of 600 tokens a month" in said.stdout, said
