@@ -66,5 +66,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Three more than there are processors: many tests wait, for a process, a timer or a disk."""
-    return (os.cpu_count() or 1) + 3
+    """Two more than there are processors: many tests wait, for a process, a timer or a disk."""
+    return (os.cpu_count() or 1) + 2

@@ -17,6 +17,7 @@ from rawko.journal.tables import FORMAT
 from tests.cli.conftest import Typed
 from tests.cli.shell import KILL_RAWKO, RAWKO, Ended, Shell, call, judges, picks, says
 from tests.e2e.refusing import disk, remount
+from tests.thorough import further
 
 ALONE = ("--agent", "developer", "--yes")
 
@@ -200,7 +201,7 @@ def large(rawko: Shell, name: str) -> None:
     (rawko.folder / name).write_bytes(os.urandom(3_000_000))
 
 
-@pytest.mark.parametrize("agent", ["developer", None])
+@pytest.mark.parametrize("agent", ["developer", *further(None)])
 def test_snapshots_that_cannot_be_written_stop_a_run_where_it_stands(
     rawko: Shell, typed: Typed, agent: str | None
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from rawko.workspace.repository.archive import Archive
 from tests.cli.conftest import Typed
 from tests.cli.shell import Shell, call, says
+from tests.thorough import further
 
 Damage = Callable[[dict[str, Any]], Any]
 ALONE = ("--agent", "developer", "--yes", "--json")
@@ -130,7 +131,7 @@ def test_a_reference_that_is_torn_is_told(rawko: Shell, typed: Typed, run: str) 
 
 
 @pytest.mark.parametrize("kind", ["commit", "tree", "blob"])
-@pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("part", [0.5, *further(0.0, 1.0)])
 def test_a_damaged_object_of_the_latest_snapshot_is_told(
     rawko: Shell, typed: Typed, run: str, kind: str, part: float
 ) -> None:

@@ -13,6 +13,8 @@ import pytest
 from tests.cli.shell import Shell
 from tests.e2e.exploring import CAT, QUICK, Here, attempts_of, decide, explore, resume, rules_of
 
+pytestmark = pytest.mark.thorough
+
 COUNTING = """
 policy: counting
 launch: {expect: "on"}
@@ -133,7 +135,6 @@ def test_the_projects_budget_bounds_explorations_too(here: Here) -> None:
     assert (done.code, done.report["reason"], done.report["usage"]["calls"]) == (3, "tokens", 1), done.text
 
 
-@pytest.mark.thorough
 def test_time_is_raised_and_only_time_at_work_counts(here: Here) -> None:
     here.write("policy.yaml", WAITING)
     flags = ("--policy", "policy.yaml", "--cap", "150", "--timeout", "1s")
@@ -202,7 +203,6 @@ def test_what_an_exploration_keeps_cannot_be_changed(here: Here, words: tuple[st
 # ---------------------------------------------------------------- killed
 
 
-@pytest.mark.thorough
 def test_killed_after_it_was_gone_on_with_it_is_open_again(here: Here) -> None:
     """The report of the limit does not hold any more, from the moment on that it is gone on with."""
     here.write("policy.yaml", WAITING)
@@ -222,7 +222,6 @@ def test_killed_after_it_was_gone_on_with_it_is_open_again(here: Here) -> None:
     assert sorted(set(steps)) == list(range(1, done.report["attempts"] + 1)), "no attempt is lost"
 
 
-@pytest.mark.thorough
 def test_whoever_has_lost_its_lease_does_not_write_how_it_ended(rawko: Shell) -> None:
     """Another worker has it: what became of it is his to say."""
     rawko.write("policy.yaml", WAITING)

@@ -18,6 +18,8 @@ from rawko.config import ConfigError, Flags, load_settings
 from tests.cli.shell import Ended, Shell
 from tests.e2e.exploring import CAT, Here, attempts_of, explore, resume
 
+pytestmark = pytest.mark.thorough
+
 ECHO = """
 policy: echo
 launch: {expect: "on"}
@@ -42,7 +44,6 @@ def explored(here: Here, *words: str) -> Ended:
     return explore(here, "--policy", "policy.yaml", *words, *CAT)
 
 
-@pytest.mark.thorough
 def test_runs_and_explorations_are_listed_as_they_began(here: Here) -> None:
     first = explored(here).report["run"]
     task = ("run", "Write fizzbuzz", "--provider", "scripted", "--scenario", "fizzbuzz", "--yes", "--json")

@@ -19,6 +19,7 @@ from rawko.render.graph import Diagram
 from rawko.render.outline import few_lines, no_lines, pack
 from rawko.render.placing.layout import Direction, Rect
 from rawko.render.placing.scene import PlacedArrow, Scene, compose
+from tests.thorough import further
 
 DIRECTIONS: tuple[Direction, ...] = ("down", "right")
 
@@ -34,7 +35,7 @@ def _beside(name: str) -> Any:
 geometry, charts = _beside("geometry"), _beside("charts")
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("direction", ["down", *further("right")])
 def test_shipped_charts_and_a_nested_parallel_one(chart: Chart, direction: Direction) -> None:
     scene = draw_scene(chart, Options(direction=direction))
     assert geometry.defects(scene) == []
@@ -42,7 +43,7 @@ def test_shipped_charts_and_a_nested_parallel_one(chart: Chart, direction: Direc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("direction", ["down", *further("right")])
 def test_parts_of_the_shipped_charts(chart: Chart, direction: Direction) -> None:
     depths = [draw_scene(chart, Options(direction=direction, depth=depth)) for depth in (1, 2)]
     focused = [draw_scene(chart, Options(direction=direction, focus=state)) for state in list(chart.states)[1::4]]

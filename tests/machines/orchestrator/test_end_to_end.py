@@ -184,7 +184,7 @@ async def test_cancel_stops_the_agents_tool_and_records_the_run(bench: Open, tmp
     async with place.running() as actor:
         actor.send("START_TASK", task="Sleep")
         await asyncio.wait_for(_until(lambda: "AGENT_TOOL_CALL" in [event for event, _ in place.emitted]), 180)
-        await asyncio.sleep(0.3)  # the command has to begin: nothing tells when a shell has written a file
+        await asyncio.wait_for(_until((tmp_path / "workspace" / "begun.txt").exists), 180)
         actor.send("CANCEL")
         output = thaw(await asyncio.wait_for(actor.run(), 180))
     [run] = output["history"]
@@ -231,7 +231,7 @@ async def test_an_agent_that_needs_a_person_keeps_the_task_waiting(bench: Open) 
 
 async def _until(holds: Callable[[], bool]) -> None:
     """Look again every 10 ms until it holds: a file that a command writes tells nobody that it is there."""
-    for _ in range(1_000):
+    for _ in range(18_000):
         if holds():
             return
         await asyncio.sleep(0.01)
