@@ -211,6 +211,18 @@ def test_fragments_that_grow_without_end_are_refused(tmp_path: Path) -> None:
     assert any(": too-large: " in one for one in found)
 
 
+def test_a_mistake_in_a_fragment_is_told_once_for_all_its_uses(tmp_path: Path) -> None:
+    own = OWN.replace("states: [{name: inner, type: final}]", "states: [{name: inner, type: finl}]")
+    (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
+    states = "".join(f"      - {{name: a{n}, use: {USE}}}\n" for n in range(6))
+    text = (
+        f"statechart:\n  name: t\n  root state:\n    name: r\n    initial: a0\n    states:\n{states}      - name: z\n"
+    )
+    (tmp_path / "c.yaml").write_text(text, encoding="utf-8")
+    found = [str(one) for one in check_file(tmp_path / "c.yaml").diagnostics if "finl" in str(one)]
+    assert len(found) == 1 and found[0].endswith("c.yaml:9:25 and 3 more"), found
+
+
 def test_a_chart_with_uses_is_formatted_and_written_out(tmp_path: Path) -> None:
     found = loaded(tmp_path, USE)
     text = chart("{exits: {done: z}, with: {src: fetch}, fragment: own.yaml}")

@@ -273,11 +273,12 @@ def _may_be_nothing(reader: Reader, default: Node | None) -> bool:
 
 
 def with_uses(diagnostics: Iterable[Diagnostic], used: Mapping[str, Sequence[Position]]) -> list[Diagnostic]:
-    """The diagnostics; those in a fragment's file say where it is used."""
-    found = []
+    """The diagnostics; those in a fragment's file say where it is used, and are told once for all its uses."""
+    found: dict[tuple[str, Position, str], Diagnostic] = {}
     for one in diagnostics:
         places = list(dict.fromkeys(used.get(one.position.file, ())))
         more = f" and {len(places) - MAX_SHOWN} more" if len(places) > MAX_SHOWN else ""
         end = f"; used in {', '.join(map(str, places[:MAX_SHOWN]))}{more}" if places else ""
-        found.append(replace(one, message=f"{one.message}{end}", correction=None) if places else one)
-    return found
+        told = replace(one, message=f"{one.message}{end}", correction=None) if places else one
+        found.setdefault((told.code, told.position, told.message), told)
+    return list(found.values())
