@@ -46,6 +46,11 @@ GROUNDS = """() => {
   probe.style.backgroundColor = 'var(--rawko-paper)';
   return getComputedStyle(probe).backgroundColor;
 }"""
+IN_SIGHT = """() => {
+  const list = document.querySelector('.steps .scroll').getBoundingClientRect();
+  const row = document.querySelector('.step.selected').getBoundingClientRect();
+  return list.height < 300 && row.top >= list.top && row.bottom <= list.bottom;
+}"""
 WROTE = ".step:has(.words:text-is('write fizzbuzz.py'))"
 
 pytestmark = pytest.mark.slow
@@ -88,6 +93,29 @@ def test_moving_one_view_moves_all(looking: Tab, shown: Shown) -> None:
     assert box is not None
     page.mouse.click(box["x"] + 5, box["y"] + 20)
     page.wait_for_function("() => Number(document.querySelector('.step.selected')?.dataset.step) <= 3")
+
+
+def test_the_step_of_the_cursor_stays_in_sight_and_a_hidden_one_is_marked(looking: Tab, shown: Shown) -> None:
+    page = looking.go(f"/runs/{shown.ended}")
+    page.wait_for_selector(WROTE)
+    page.get_by_role("button", name="all", exact=True).click()
+    page.wait_for_selector(".step[data-step='2']")
+    every = [int(row.get_attribute("data-step") or 0) for row in page.locator(".step[data-step]").all()]
+    page.get_by_role("button", name="logical", exact=True).click()
+    page.wait_for_function("count => document.querySelectorAll('.step[data-step]').length < count", arg=len(every))
+    logical = [int(row.get_attribute("data-step") or 0) for row in page.locator(".step[data-step]").all()]
+    hidden = next(step for step in every if step not in logical and step > logical[1])
+    before = max(step for step in logical if step < hidden)
+    page = looking.go(f"/runs/{shown.ended}/{hidden}")
+    page.wait_for_selector(f".step.near[data-step='{before}']")
+    page.keyboard.press("k")
+    page.wait_for_selector(f".step.selected[data-step='{before}']")
+    page.locator(f".step[data-step='{logical[-1]}']").click()
+    page.wait_for_selector(f".step.selected[data-step='{logical[-1]}']")
+    size = page.viewport_size or {"width": 1280, "height": 800}
+    page.set_viewport_size({"width": size["width"], "height": 420})
+    page.wait_for_function(IN_SIGHT)
+    page.set_viewport_size(size)
 
 
 def test_every_tab_of_a_step_is_filled(looking: Tab, shown: Shown) -> None:

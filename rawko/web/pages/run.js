@@ -216,7 +216,9 @@ export class RunScreen {
 
   move(by) {
     const { model } = this;
-    const place = Math.min(Math.max(model.place(model.cursor) + by, 0), model.shownRows.length - 1);
+    const at = model.place(model.cursor);
+    const isHidden = model.shownRows[at] !== model.cursor; // then the shown step before it is one up
+    const place = Math.min(Math.max(at + by + (isHidden && by < 0 ? 1 : 0), 0), model.shownRows.length - 1);
     this.moveTo(model.shownRows[place]);
   }
 

@@ -14,15 +14,26 @@ export class StepList {
     this.node = h("div", { class: "scroll", role: "listbox", "aria-label": "Steps", tabindex: "0" }, this.inner);
     this.node.addEventListener("scroll", () => this.paint(), { passive: true });
     this.known = new Map();
-    new ResizeObserver(() => this.paint(true)).observe(this.node);
+    this.seen = 0;
+    new ResizeObserver(() => this.fit()).observe(this.node);
   }
 
   get high() {
     return innerWidth < 700 ? 46 : 26;
   }
 
+  // The list got another size, as the plan below it came: a cursor that was in sight stays there.
+  fit() {
+    const top = this.offset();
+    const wasInSight = top >= 0 && top < this.seen;
+    this.paint(true);
+    if (wasInSight) this.reveal();
+  }
+
   paint(isAll = false) {
     const { shownRows, cursor, lanes } = this.model;
+    const near = shownRows[this.model.place(cursor)];
+    this.seen = this.node.clientHeight;
     this.node.parentElement?.style.setProperty("--gutter", 14 + 11 * Math.min(Math.max(lanes.length, 3), 6) + "px");
     const high = this.high;
     this.inner.style.height = shownRows.length * high + "px";
@@ -46,6 +57,7 @@ export class StepList {
     for (const [place, made] of this.known) {
       const number = shownRows[place];
       made.classList.toggle("selected", number === cursor);
+      made.classList.toggle("near", number === near && number !== cursor);
       made.classList.toggle("after", number > cursor);
       made.setAttribute("aria-selected", String(number === cursor));
     }
