@@ -55,18 +55,21 @@ class Painter:
         return f"\x1b[{codes}m{text}\x1b[0m"
 
 
-def write_out(text: str, output: Path | None) -> int:
-    """Write a result to standard output or into a file, which is then said; returns the exit code.
+def write_out(text: str | bytes, output: Path | None) -> int:
+    """Write a result, a text ending with a newline or the bytes of a picture, to standard output or into a file,
+    which is then said; returns the exit code.
 
     A folder that does not exist is not made: a path that was typed wrong would make one anywhere.
     """
+    if isinstance(text, str) and not text.endswith("\n"):
+        text += "\n"
     if output is None:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        (sys.stdout.write(text) if isinstance(text, str) else sys.stdout.buffer.write(text))
         return 0
     if (problem := why_unwritable(output)) is not None:
         return complain(problem)
     try:
-        output.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
+        output.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
     except OSError as error:
         return complain(f"{output}: cannot be written: {error.strerror}")
     print(visible_line(f"wrote {output}"), file=sys.stderr)

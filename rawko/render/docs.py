@@ -1,5 +1,7 @@
 """The drawings and tables of the shipped machines, for the documentation: `python -m rawko.render.docs [FOLDER]`.
 
+Beside them, the picture of what differs between two charts.
+
 A page `<machine>.md` beside the drawings may hold the tables of its chart between two comments, `START` and `END`.
 """
 
@@ -11,10 +13,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rawko.chart import find_chart, load_chart, shipped_charts
-from rawko.render.draw import Options, draw
+from rawko.render.draw import Options, draw, draw_differences
 from rawko.render.formats.table import to_tables
 
 FOLDER = Path("docs/machines")
+COMPARED = "diff-charts"
+"""Beside that folder: two charts whose differences are drawn."""
 START = "<!-- tables: made by python -m rawko.render.docs -->"
 END = "<!-- end of tables -->"
 _BETWEEN = re.compile(f"{re.escape(START)}.*?{re.escape(END)}", re.DOTALL)
@@ -26,6 +30,14 @@ def drawings() -> Iterator[tuple[str, str]]:
         svg = draw(load_chart(find_chart(stem)), ".svg", Options(theme="auto"))
         assert isinstance(svg, str)
         yield f"{stem}.svg", svg
+
+
+def differences(folder: Path) -> str:
+    """The picture of the two charts of a folder, `before.yaml` and `after.yaml`."""
+    before, after = (load_chart(folder / f"{name}.yaml") for name in ("before", "after"))
+    svg = draw_differences(before, after, ".svg", Options(theme="auto"))
+    assert isinstance(svg, str)
+    return svg
 
 
 def with_tables(page: str, stem: str) -> str:
@@ -46,6 +58,9 @@ def main(arguments: Sequence[str]) -> int:
         page = folder / f"{stem}.md"
         if page.is_file():
             page.write_text(with_tables(page.read_text(encoding="utf-8"), stem), encoding="utf-8")
+    compared = folder.parent / COMPARED
+    if compared.is_dir():
+        (compared / "door.svg").write_text(differences(compared), encoding="utf-8")
     return 0
 
 

@@ -8,14 +8,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from rawko.chart.comparing.joining import Changes, join_charts
 from rawko.chart.definition import Chart
 from rawko.render.detail import Detail, with_detail
 from rawko.render.errors import TangledError, TooLargeError, UnknownFormatError
 from rawko.render.expand import Child, with_children
-from rawko.render.extract import extract
+from rawko.render.extract import NO_CHANGES, extract
 from rawko.render.formats.dot import to_dot
 from rawko.render.formats.mermaid import to_mermaid
 from rawko.render.formats.plantuml import to_plantuml
@@ -65,6 +66,7 @@ class Options:
         taken: Indices of the transitions that were taken.
         children: Charts of invoked actors, by their `src`: their names are told, and they are drawn inside the states
             that invoke them. SVG, PNG, DOT and PlantUML.
+        changes: Of the chart, where it is two joined ones; see `draw_differences`. SVG, PNG, DOT and PlantUML.
     """
 
     direction: Direction = "down"
@@ -76,6 +78,7 @@ class Options:
     configuration: Collection[str] = ()
     taken: Collection[int] = ()
     children: Mapping[str, Sequence[Child]] = field(default_factory=dict)
+    changes: Changes = NO_CHANGES
 
 
 DEFAULT = Options()
@@ -95,6 +98,22 @@ def draw(chart: Chart, suffix: str, options: Options = DEFAULT) -> str | bytes:
     if writer is None:
         raise UnknownFormatError(suffix, FORMATS)
     return writer(chart, options)
+
+
+def draw_differences(before: Chart, after: Chart, suffix: str, options: Options = DEFAULT) -> str | bytes:
+    """Two charts as one picture: what is new, gone and changed, each with its sign and colour.
+
+    SVG and PNG write the transitions as rows, whatever `options.style` says: a row that has changed stands below what
+    it was.
+
+    Raises:
+        UnknownFormatError: The format has no marks, or there is none.
+        UnknownStateError, TooLargeError, PngUnavailableError, ValueError: As `draw`.
+    """
+    if suffix not in MARKED:
+        raise UnknownFormatError(suffix, MARKED)
+    joined = join_charts(before, after)
+    return draw(joined.chart, suffix, replace(options, style="rows", changes=joined.changes))
 
 
 def draw_scene(chart: Chart, options: Options = DEFAULT) -> Scene:
@@ -178,7 +197,14 @@ def _untangled(diagram: Diagram, direction: Direction) -> Scene:
 
 def _diagram(chart: Chart, options: Options, *, depth: int | None = None) -> Diagram:
     depth = options.depth if depth is None else depth
-    diagram = extract(chart, configuration=options.configuration, taken=options.taken, focus=options.focus, depth=depth)
+    diagram = extract(
+        chart,
+        configuration=options.configuration,
+        taken=options.taken,
+        focus=options.focus,
+        depth=depth,
+        changes=options.changes,
+    )
     if options.children:
         diagram = with_children(diagram, chart, options.children, focus=options.focus, depth=depth)
     return diagram
@@ -242,3 +268,5 @@ _WRITERS: Mapping[str, Callable[[Chart, Options], str | bytes]] = {
     ".puml": lambda chart, options: to_plantuml(_detailed(chart, options), direction=options.direction),
 }
 FORMATS: tuple[str, ...] = tuple(_WRITERS)
+MARKED: tuple[str, ...] = (".svg", ".png", ".dot", ".puml")
+"""Formats that show what differs between two charts."""

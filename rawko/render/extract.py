@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Final
 
+from rawko.chart.comparing.joining import Changes
 from rawko.chart.definition import Chart, State, Transition
 from rawko.cutting import cut_line
-from rawko.render.graph import Arrow, ArrowKind, Box, BoxKind, Diagram, Entry
+from rawko.render.graph import Arrow, ArrowKind, Box, BoxKind, Diagram, Entry, signed
 from rawko.render.view import View, make_view
 from rawko.render.words import (
     actions_text,
@@ -24,6 +26,7 @@ from rawko.render.words import (
     timers_by_event,
 )
 
+NO_CHANGES: Final = Changes()
 TITLE_CHARS = 48
 EVENT_CHARS = 60
 
@@ -35,6 +38,7 @@ def extract(
     taken: Collection[int] = (),
     focus: str | None = None,
     depth: int | None = None,
+    changes: Changes = NO_CHANGES,
 ) -> Diagram:
     """What the diagram of a chart shows.
 
@@ -42,13 +46,14 @@ def extract(
         configuration: Names of the active states; they are highlighted.
         taken: Indices of the transitions that were taken (`Transition.index`); they are highlighted.
         focus, depth: The part that is drawn; see `make_view`.
+        changes: Of two charts that were joined; each is marked with its sign.
 
     Raises:
         UnknownStateError: The chart has no state `focus`.
         ValueError: `depth` < 1.
     """
     view = make_view(chart, focus=focus, depth=depth)
-    return _Extraction(view, frozenset(configuration), frozenset(taken)).diagram()
+    return _Extraction(view, frozenset(configuration), frozenset(taken), changes).diagram()
 
 
 @dataclass
@@ -56,6 +61,7 @@ class _Extraction:
     view: View
     configuration: frozenset[str]
     taken: frozenset[int]
+    changes: Changes
     rows: dict[str, list[Entry]] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
     arrows: dict[tuple[str, str, str, bool], Arrow] = field(default_factory=dict)
@@ -98,6 +104,7 @@ class _Extraction:
 
     def _box(self, state: State) -> Box:
         parent = state.parent
+        change = self.changes.states.get(state.name)
         return Box(
             id=self._id(state.name),
             state=state.name,
@@ -109,6 +116,7 @@ class _Extraction:
             is_region=parent is not None and self.chart[parent].kind == "parallel" and not state.is_history,
             is_active=state.name in self._active,
             tooltip=_state_tooltip(state),
+            change=change,
         )
 
     def _kind(self, state: State) -> BoxKind:
@@ -123,6 +131,8 @@ class _Extraction:
 
     def _notes(self, state: State) -> Iterator[Entry]:
         """Rows for what a state does by itself: entry, exit, invocations, timers without a drawn transition."""
+        for note in self.changes.notes.get(state.name, ()):
+            yield Entry(signed("changed", cut_line(note, EVENT_CHARS)), tooltip=note, change="changed")
         for word, actions in (("entry", state.on_entry), ("exit", state.on_exit)):
             if actions:
                 yield Entry(word, actions=short_actions(actions), tooltip=f"{word} / {actions_text(actions)}")
@@ -189,14 +199,16 @@ class _Extraction:
         actions = short_actions(transition.actions) if transition.actions else ""
         if not (event or guard):
             event = "always"
+        change = self.changes.transitions.get(transition.index)
         return Entry(
-            event=cut_line(event, EVENT_CHARS),
+            event=signed(change, cut_line(event, EVENT_CHARS)),
             guard=guard,
             actions=actions,
             transition=transition.index,
             is_taken=transition.index in self.taken,
             tooltip=_transition_tooltip(transition, whole or event, guard),
             inner="" if is_drawn else transition.source,
+            change=change,
         )
 
     # ------------------------------------------------------------ defaults

@@ -8,10 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Final, Literal
+
+from rawko.chart.comparing.joining import Change
 
 BoxKind = Literal["atomic", "compound", "parallel", "final", "shallow history", "deep history", "initial"]
 ArrowKind = Literal["transition", "initial", "default"]
+SIGNS: Final[Mapping[Change, str]] = {"added": "+", "removed": "−", "changed": "~"}
+"""No colour stands alone: what differs between two charts has a sign, too."""
+
+
+def signed(change: Change | None, text: str) -> str:
+    """A text behind the sign of what has become of it."""
+    return text if change is None else f"{SIGNS[change]} {text}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +34,7 @@ class Entry:
         actions: The actions, cut to a count where they are many, or "".
         tooltip: All of it, uncut.
         inner: The state that the transition leaves, where a box around it stands for it; else "".
+        change: What two charts differ in, where they are drawn as one; its sign begins the event.
     """
 
     event: str = ""
@@ -34,6 +44,7 @@ class Entry:
     is_taken: bool = False
     tooltip: str = ""
     inner: str = ""
+    change: Change | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +56,7 @@ class Box:
         state: Name of the state; of the state that it stands in, for a dot.
         hidden: States inside that are not drawn; the box is then drawn as a leaf.
         is_region: A child of a parallel state.
+        change: As that of an entry.
     """
 
     id: str
@@ -57,6 +69,12 @@ class Box:
     is_region: bool = False
     is_active: bool = False
     tooltip: str = ""
+    change: Change | None = None
+
+    @property
+    def head(self) -> str:
+        """The title in its own box: with the sign of what differs."""
+        return signed(self.change, self.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +97,12 @@ class Arrow:
     def is_taken(self) -> bool:
         return any(entry.is_taken for entry in self.entries)
 
+    @property
+    def change(self) -> Change | None:
+        """That of all its transitions; "changed" where they differ in it."""
+        found = {entry.change for entry in self.entries}
+        return "changed" if len(found) > 1 else next(iter(found), None)
+
 
 @dataclass(frozen=True)
 class Diagram:
@@ -92,6 +116,13 @@ class Diagram:
     @cached_property
     def by_id(self) -> Mapping[str, Box]:
         return {box.id: box for box in self.boxes}
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """What two charts differ in; none for the drawing of one."""
+        entries = [entry for box in self.boxes for entry in box.rows] + [e for a in self.arrows for e in a.entries]
+        found = {box.change for box in self.boxes} | {entry.change for entry in entries}
+        return tuple(change for change in SIGNS if change in found)
 
     @cached_property
     def children(self) -> Mapping[str | None, tuple[Box, ...]]:

@@ -24,12 +24,26 @@ def test_versions_of_git_are_compared_from_any_folder(rawko: Shell) -> None:
     assert as_json["states"][0]["transitions"][0]["parts"] == ["guard"]
 
 
+def test_both_are_drawn_as_one_picture(rawko: Shell) -> None:
+    rawko.write("a.yaml", DOOR)
+    rawko.write("b.yaml", DOOR.replace("guard: is_unlocked", "guard: is_free"))
+    done = rawko("diff-charts", "a.yaml", "b.yaml", "-o", "d.svg", "--theme", "auto")
+    assert (done.code, done.err) == (1, "wrote d.svg\n") and "now OPEN [is_free]" in done.out
+    assert "~ changed" in rawko.read("d.svg")
+    same = rawko("diff-charts", "a.yaml", "a.yaml", "-o", "same.svg")
+    assert (same.code, same.out) == (0, "the charts are the same\n")
+    assert "~ changed" not in rawko.read("same.svg")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        (("--output=x:y", "agent_loop", "agent_loop"), "format '' is not known; accepted: .svg, .png, .dot, .puml"),
+        (("-o", "x.mmd", "agent_loop", "agent_loop"), "x.mmd: format '.mmd' is not known; accepted: .svg"),
+        (("-o", "no/x.svg", "agent_loop", "agent_loop"), "no/x.svg"),
+        (("-o", "x.svg", "--theme", "drak", "agent_loop", "agent_loop"), "accepted: light, dark, auto"),
         (("missing.yaml", "agent_loop"), "there is no such file"),
         (("HEAD:missing.yaml", "agent_loop"), "accepted: a file, a shipped chart, or REV:FILE"),
-        (("--output=x:y", "agent_loop"), "No such option"),
         (("agent_lop", "agent_loop"), "did you mean 'agent_loop'?"),
         (("broken.yaml", "agent_loop"), "broken.yaml:1"),
     ],

@@ -72,6 +72,7 @@ WRITTEN: Mapping[tuple[str, str], Row] = {
     ("eval", "--output"): Row("eval ../tasks --trust --scenario ../scenario.yaml -o {}", ("found.html", "")),
     ("explore", "--output"): Row("explore --policy ../policy.yaml -o {} true", ("page.html", "")),
     ("diagram", "--output"): Row("diagram ../door.yaml -o {}", ("door.svg", "")),
+    ("diff-charts", "--output"): Row("diff-charts ../door.yaml ../door.yaml -o {}", ("both.svg", "")),
     ("prove", "--sarif"): Row("prove ../door.yaml --sarif {}", ("found.sarif", "")),
     ("test", "--html"): Row("test ../door.yaml --html {}", ("found.html", "")),
     ("test", "--junit"): Row("test ../door.yaml --junit {}", ("found.xml", "")),

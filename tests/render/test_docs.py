@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rawko.chart import shipped_charts
-from rawko.render.docs import END, START, drawings, main, with_tables
+from rawko.render.docs import COMPARED, END, START, differences, drawings, main, with_tables
 
 FOLDER = Path(__file__).parents[2] / "docs" / "machines"
 
@@ -16,6 +16,11 @@ def test_the_drawings_in_the_documentation_are_those_of_the_charts() -> None:
     stale = [name for name, svg in drawings() if (FOLDER / name).read_text(encoding="utf-8") != svg]
     assert stale == [], "run `python -m rawko.render.docs`"
     assert {path.stem for path in FOLDER.glob("*.svg")} == set(shipped_charts())
+
+
+def test_the_picture_of_two_charts_is_that_of_the_charts_beside_it() -> None:
+    folder = FOLDER.parent / COMPARED
+    assert (folder / "door.svg").read_text(encoding="utf-8") == differences(folder), "run `python -m rawko.render.docs`"
 
 
 @pytest.mark.parametrize("page", sorted(FOLDER.glob("*.md")), ids=lambda page: page.stem)

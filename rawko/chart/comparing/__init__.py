@@ -9,13 +9,17 @@ from rawko.chart.comparing.differences import (
     StateDifferences,
     TransitionChange,
 )
+from rawko.chart.comparing.joining import Changes, JoinedCharts, join_charts
 
 __all__ = [
+    "Changes",
     "ChartDifferences",
     "Field",
+    "JoinedCharts",
     "Moved",
     "Reordered",
     "StateDifferences",
     "TransitionChange",
     "compare_charts",
+    "join_charts",
 ]

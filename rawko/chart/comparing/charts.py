@@ -11,7 +11,7 @@ from rawko.chart.comparing.transitions import compare_transitions
 from rawko.chart.definition import Chart, Invoke, State
 from rawko.chart.lint.reachability import reached
 
-_OF_CHART: Final = ("name", "context", "preamble", "errors", "selection", "data_model")
+_OF_CHART: Final = ("name", "version", "context", "preamble", "errors", "selection", "data_model")
 _LISTS: Final = {
     "initial actions": "initial_actions",
     "memory actions": "memory_actions",

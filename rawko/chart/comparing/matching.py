@@ -56,8 +56,8 @@ def _shape(chart: Chart, state: State, names: Mapping[str, str]) -> tuple[Any, .
         parent,
         len(state.children),
         tuple(_row(state, transition, names) for transition in state.transitions),
-        tuple((one.src, repr(one.input)) for one in state.invoke),
-        repr((_plain(state.on_entry), _plain(state.on_exit), state.output)),
+        tuple((one.src, repr(_plain(one.input))) for one in state.invoke),
+        repr((_plain(state.on_entry), _plain(state.on_exit), _plain(state.output))),
     )
 
 
@@ -68,7 +68,7 @@ def _row(state: State, transition: Transition, names: Mapping[str, str]) -> tupl
 
 def own_events(state: State, transition: Transition) -> tuple[str, ...]:
     """The events of a transition, without the state's name in those that the chart writes by itself."""
-    delays = {timer.event: f"after {timer.delay!r}" for timer in state.after}
+    delays = {timer.event: f"after {_plain(timer.delay)!r}" for timer in state.after}
     return tuple(
         "done.state" if event == f"done.state.{state.name}" else delays.get(event, event) for event in transition.events
     )

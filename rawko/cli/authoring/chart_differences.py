@@ -6,19 +6,18 @@ import os
 import posixpath
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, get_args
 
 from rawko.chart import Chart, ChartError, load_chart
-from rawko.chart.comparing import ChartDifferences, Field, Moved, StateDifferences, TransitionChange, compare_charts
-from rawko.chart.definition import After, CodeValue, FixedDelay, NamedDelay, Transition
+from rawko.chart.comparing import compare_charts
 from rawko.chart.fragments.files import FragmentFiles, FragmentUnreadable
 from rawko.chart.parse import parse_chart
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
-from rawko.cli.output import Painter, complain, visible_json, visible_line
-from rawko.render.words import action_text, actions_text, delay_text, events_text, guard_text, timers_by_event
+from rawko.cli.authoring.difference_text import as_json, in_lines
+from rawko.cli.output import BAD_INPUT, Painter, complain, visible_json, visible_line, write_out
+from rawko.named_files import why_unwritable
+from rawko.render.words import timers_by_event
 
 DIFFERENT: Final = 1
 _GIT: Final = (
@@ -30,23 +29,55 @@ _STYLES: Final = {"+": "green", "-": "red", "~": "yellow", "!": "yellow"}
 _GIT_S: Final = 60
 
 
-def diff_charts_command(before: str, after: str, *, as_json: bool, trusted: bool) -> int:
-    """0: they are the same; 1: they differ; 2: one of them cannot be read."""
+def diff_charts_command(
+    before: str, after: str, *, is_json: bool, trusted: bool, output: Path | None = None, theme: str = "light"
+) -> int:
+    """0: they are the same; 1: they differ; 2: one of them cannot be read, or the picture not written."""
+    if output is not None and (problem := _undrawable(output, theme)) is not None:
+        return complain(problem)
     try:
         old, new = (_chart(text, trusted) for text in (before, after))
     except (ChartError, NoSuchChart) as error:
         return complain(str(error))
     found = compare_charts(old, new)
-    if as_json:
-        print(visible_json({"is_same": not found, **_as_json(found, timers_by_event(old), timers_by_event(new))}))
+    timers = timers_by_event(old), timers_by_event(new)
+    if is_json:
+        print(visible_json({"is_same": not found, **as_json(found, *timers)}))
     elif not found:
         print("the charts are the same")
     else:
         paint = Painter(sys.stdout)
-        for line in _lines(found, timers_by_event(old), timers_by_event(new)):
+        for line in in_lines(found, *timers):
             style = _STYLES.get(line.lstrip()[:1])
             print(paint(visible_line(line), style) if style else visible_line(line))
+    if output is not None and _draw(old, new, output, theme):
+        return BAD_INPUT
     return DIFFERENT if found else 0
+
+
+def _undrawable(output: Path, theme: str) -> str | None:
+    """Why no picture can be written, told before anything else is."""
+    from rawko.render.draw import MARKED
+    from rawko.render.errors import UnknownFormatError
+    from rawko.render.formats.themes import Theme
+
+    if output.suffix not in MARKED:
+        return f"{output}: {UnknownFormatError(output.suffix, MARKED)}"
+    if theme not in get_args(Theme):
+        return f"--theme {theme!r} is not known; accepted: {', '.join(get_args(Theme))}"
+    return why_unwritable(output)
+
+
+def _draw(old: Chart, new: Chart, output: Path, theme: str) -> int:
+    from rawko.render.draw import Options, draw_differences
+    from rawko.render.errors import RenderError
+    from rawko.render.formats.themes import THEMES
+
+    [found] = [one for one in THEMES if one == theme]
+    try:
+        return write_out(draw_differences(old, new, output.suffix, Options(theme=found)), output)
+    except RenderError as error:
+        return complain(f"{output}: {error}")
 
 
 def _chart(text: str, trusted: bool) -> Chart:
@@ -97,141 +128,3 @@ def _of_git(revision: str, file: str) -> str:
         told = done.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
         raise NoSuchChart(f"{revision}:{file}: {told}; {_ACCEPTED}")
     return done.stdout.decode("utf-8", "replace")
-
-
-# ---------------------------------------------------------------- in lines
-
-
-def _lines(found: ChartDifferences, old: Mapping[str, After], new: Mapping[str, After]) -> Iterator[str]:
-    for one in found.fields:
-        yield f"~ {_field(one)}"
-    yield from (f"- state {name}" for name in found.removed)
-    yield from (f"+ state {name}" for name in found.added)
-    yield from (f"~ {_moved(one)}" for one in found.moved)
-    for state in found.states:
-        yield f"state {state.name}"
-        yield from (f"  {line}" for line in _state(state, old, new))
-    for name in found.unreached:
-        yield f"! state {name}: nothing leads to it any more"
-    for name in found.reached:
-        yield f"! state {name}: can be reached now"
-
-
-def _moved(one: Moved) -> str:
-    told = f"state {one.before[0]}"
-    if one.is_renamed:
-        told += f" is called {one.after[0]}"
-    if one.before[1] != one.after[1]:
-        told += (
-            f"{' and' if one.is_renamed else ''} is in {one.after[1] or 'no state'}, not in {one.before[1] or 'none'}"
-        )
-    return told
-
-
-def _state(state: StateDifferences, old: Mapping[str, After], new: Mapping[str, After]) -> Iterator[str]:
-    for one in state.fields:
-        yield f"~ {_field(one)}"
-    for change in state.transitions:
-        yield from _transition(change, old, new)
-    for group in state.reordered:
-        event = events_text(group.after[0].events, new) or "always"
-        yield f"! {event}: tried in another order, and the first whose guard holds is taken"
-        yield f"    before: {'; '.join(_briefly(one) for one in group.before)}"
-        yield f"    now:    {'; '.join(_briefly(one) for one in group.after)}"
-
-
-def _transition(change: TransitionChange, old: Mapping[str, After], new: Mapping[str, After]) -> Iterator[str]:
-    if change.before is None and change.after is not None:
-        yield f"+ {_whole(change.after, new)}"
-    elif change.after is None and change.before is not None:
-        yield f"- {_whole(change.before, old)}"
-    elif change.before is not None and change.after is not None:
-        yield f"~ {_whole(change.before, old)}"
-        yield f"  now {_whole(change.after, new)}  ({', '.join(change.parts)})"
-
-
-def _whole(transition: Transition, timers: Mapping[str, After]) -> str:
-    told = events_text(transition.events, timers) or "always"
-    if transition.guard is not None:
-        told += f" [{guard_text(transition.guard)}]"
-    if transition.actions:
-        told += f" / {actions_text(transition.actions)}"
-    told += f" → {', '.join(transition.targets)}" if transition.targets else " (stays)"
-    return f"{told} (internal)" if transition.internal and transition.targets else told
-
-
-def _briefly(transition: Transition) -> str:
-    guard = "otherwise" if transition.guard is None else guard_text(transition.guard)
-    return f"{guard} → {', '.join(transition.targets) or 'stays'}"
-
-
-def _field(one: Field) -> str:
-    if one.before is None:
-        return f"{one.name}: {_value(one.after)} (new)"
-    if one.after is None:
-        return f"{one.name}: none (was {_value(one.before)})"
-    return f"{one.name}: {_value(one.after)} (was {_value(one.before)})"
-
-
-def _value(value: Any) -> str:
-    match value:
-        case FixedDelay() | NamedDelay():
-            return delay_text(value)
-        case CodeValue():
-            return value.code
-        case tuple() if value and all(is_dataclass(one) for one in value):
-            return ", ".join(action_text(one) for one in value)
-        case tuple():
-            return ", ".join(map(str, value)) or "nothing"
-        case _ if is_dataclass(value):
-            return str({one.name: getattr(value, one.name) for one in fields(value) if one.name != "position"})
-    return str(value)
-
-
-# ---------------------------------------------------------------- as JSON
-
-
-def _as_json(found: ChartDifferences, old: Mapping[str, After], new: Mapping[str, After]) -> dict[str, Any]:
-    return {
-        "fields": [_field_json(one) for one in found.fields],
-        "added": list(found.added),
-        "removed": list(found.removed),
-        "moved": [
-            {"before": dict(zip(("name", "parent"), one.before, strict=True))}
-            | {"after": dict(zip(("name", "parent"), one.after, strict=True))}
-            for one in found.moved
-        ],
-        "states": [
-            {
-                "name": state.name,
-                "fields": [_field_json(one) for one in state.fields],
-                "transitions": [
-                    {
-                        "before": None if one.before is None else _whole(one.before, old),
-                        "after": None if one.after is None else _whole(one.after, new),
-                        "parts": list(one.parts),
-                    }
-                    for one in state.transitions
-                ],
-                "reordered": [
-                    {"before": _order(group.before, old), "after": _order(group.after, new)}
-                    for group in state.reordered
-                ],
-            }
-            for state in found.states
-        ],
-        "unreached": list(found.unreached),
-        "reached": list(found.reached),
-    }
-
-
-def _field_json(one: Field) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "before": None if one.before is None else _value(one.before),
-        "after": None if one.after is None else _value(one.after),
-    }
-
-
-def _order(transitions: Sequence[Transition], timers: Mapping[str, After]) -> list[str]:
-    return [_whole(one, timers) for one in transitions]

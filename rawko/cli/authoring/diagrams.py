@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, cast, get_args
 from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_charts
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
 from rawko.cli.output import BAD_INPUT, complain, visible, visible_line, write_out
-from rawko.named_files import why_unwritable
 
 if TYPE_CHECKING:
     from rawko.config import Settings
@@ -103,7 +102,7 @@ def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, truste
         return complain(str(error))
     except RenderError as error:
         return complain(f"{path}: {error}")
-    return write_out(drawn, output) if isinstance(drawn, str) else _write_bytes(drawn, output)
+    return write_out(drawn, output)
 
 
 def _warn_of_fonts(svg: str) -> None:
@@ -211,17 +210,3 @@ def _settings(bindings: str | None = None) -> Settings:
     from rawko.cli.settings import settings_to_look
 
     return settings_to_look(bindings=bindings)
-
-
-def _write_bytes(drawn: bytes, output: Path | None) -> int:
-    if output is None:
-        sys.stdout.buffer.write(drawn)
-        return 0
-    if (problem := why_unwritable(output)) is not None:
-        return complain(problem)
-    try:
-        output.write_bytes(drawn)
-    except OSError as error:
-        return complain(f"{output}: cannot be written: {error.strerror}")
-    print(visible_line(f"wrote {output}"), file=sys.stderr)
-    return 0

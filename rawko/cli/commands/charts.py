@@ -82,12 +82,17 @@ def diff_charts(
     before: Annotated[str, typer.Argument(metavar="A", help="A file, a shipped chart, or REV:FILE of git.")],
     after: Annotated[str, typer.Argument(metavar="B", help="The same, of the newer one.")],
     json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--output", "-o", metavar="FILE", help="Draw both as one picture, too: .svg, .png, .dot, .puml."),
+    ] = None,
+    theme: Annotated[str, typer.Option(help="Of the picture: light, dark or auto; SVG and PNG.")] = "light",
     trust_code: TrustCode = False,
 ) -> None:
     """Tell what differs between two charts, state by state. Exit 0: nothing, 1: something."""
     from rawko.cli.authoring.chart_differences import diff_charts_command
 
-    raise typer.Exit(diff_charts_command(before, after, as_json=json, trusted=trust_code))
+    raise typer.Exit(diff_charts_command(before, after, is_json=json, trusted=trust_code, output=output, theme=theme))
 
 
 def prove(

@@ -87,7 +87,7 @@ class _Writer:
 
 
 def _label(box: Box) -> str:
-    return lines_quoted([box.title, *(entry_text(row) for row in box.rows), *hidden_text(box)])
+    return lines_quoted([box.head, *(entry_text(row) for row in box.rows), *hidden_text(box)])
 
 
 def hidden_text(box: Box) -> list[str]:

@@ -71,7 +71,7 @@ class _Writer:
         if box.kind in ("shallow history", "deep history"):
             yield f"state {box.id} <<{'history*' if box.kind == 'deep history' else 'history'}>>"
             return
-        head = " ".join(part for part in (f'state "{escaped(box.title)}" as {box.id}', look) if part)
+        head = " ".join(part for part in (f'state "{escaped(box.head)}" as {box.id}', look) if part)
         if box.id in self._diagram.children:
             yield f"{head} {{"
             yield from (_INDENT + line for line in self._inside(box.id))

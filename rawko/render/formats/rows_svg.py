@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rawko.render.formats.svg import SCOPE, attribute, content_text, head_path, line_path, number, sides, state_id
 from rawko.render.formats.themes import Theme, plain_style_sheet, style_sheet
-from rawko.render.graph import Arrow, Box
+from rawko.render.graph import SIGNS, Arrow, Box
 from rawko.render.placing.layout import Rect
 from rawko.render.placing.measure import text_width
 from rawko.render.placing.scene import PlacedRun
@@ -31,7 +31,8 @@ class _Writer:
     def lines(self, theme: Theme, *, has_variables: bool) -> Iterator[str]:
         drawing = self._drawing
         width, height = number(drawing.width), number(drawing.height)
-        sheet = (style_sheet if has_variables else plain_style_sheet)(theme, SCOPE)
+        write = style_sheet if has_variables else plain_style_sheet
+        sheet = write(theme, SCOPE, has_changes=bool(drawing.diagram.changes))
         yield (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="{SCOPE} rows" role="img" width="{width}" '
             f'height="{height}" viewBox="0 0 {width} {height}">'
@@ -123,7 +124,8 @@ class _Writer:
         by_id = self._drawing.diagram.by_id
         source, target = by_id[arrow.source].state, by_id[arrow.target].state
         numbers = [str(entry.transition) for entry in arrow.entries if entry.transition is not None]
-        flags = (("error", arrow.is_error), ("taken", arrow.is_taken))
+        change = arrow.change
+        flags = (("error", arrow.is_error), ("taken", arrow.is_taken), (change or "", change is not None))
         classes = ["edge", arrow.kind, *(f"t{each}" for each in numbers), *(name for name, holds in flags if holds)]
         data = f' data-transition="{" ".join(numbers)}"' if numbers else ""
         yield (
@@ -157,11 +159,13 @@ class _Writer:
 
     def _legend(self) -> Iterator[str]:
         y = self._drawing.height - 16
+        signs = [f"{SIGNS[change]} {change}" for change in self._drawing.diagram.changes]
         if self._drawing.note:
-            yield _text(PlacedRun(Run(self._drawing.note, "kind"), 16, y), 0, 0, is_taken=False)
+            texts = [self._drawing.note, *signs]
+            yield _text(PlacedRun(Run("  ·  ".join(texts), "kind"), 16, y), 0, 0, is_taken=False)
             return
         goals = [cell.goal.arrow.id in self._drawing.drawn for face, _ in self._drawing.faces for cell in face.cells]
-        texts = ["bold: follow the line"] if any(goals) else []
+        texts = [*signs, "bold: follow the line"] if any(goals) else signs
         if not all(goals):
             texts.append("pill: go to the state of that name")
         if any(line.arrow.is_error for line in self._drawing.lines):
@@ -178,14 +182,24 @@ def _card_classes(face: Face) -> str:
         ("shared", face.card.is_shared),
         ("region", box.is_region),
         ("active", box.is_active),
+        (box.change or "", box.change is not None),
     )
     return " ".join(["state", box.kind.replace(" ", "-"), *(name for name, holds in flags if holds)])
 
 
 def _row_identity(row: Row) -> str:
-    classes = ["row-of", *(f"t{each}" for each in row.transitions), *(["taken"] if row.entry.is_taken else [])]
+    classes = [
+        "row-of",
+        *(f"t{each}" for each in row.transitions),
+        *(["taken"] if row.entry.is_taken else []),
+        *_changed(row),
+    ]
     data = f' data-transition="{" ".join(map(str, row.transitions))}"' if row.transitions else ""
     return f'class="{" ".join(classes)}"{data}'
+
+
+def _changed(row: Row) -> Sequence[str]:
+    return () if row.entry.change is None else (row.entry.change,)
 
 
 def _pill(rect: Rect, *, is_end: bool) -> Iterator[str]:

@@ -40,6 +40,27 @@ DARK: Mapping[str, str] = {
     "taken-text": "#e69f00",
 }
 
+_BOTH: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
+OF_CHANGES: Mapping[Theme, Mapping[str, str]] = {
+    "light": {
+        "added": "#007a5a",
+        "added-box": "#e3f5ee",
+        "removed": "#a84800",
+        "removed-box": "#fdeee4",
+        "changed": "#8a5a00",
+        "changed-box": "#fdf6dd",
+    },
+    "dark": {
+        "added": "#3ecf9a",
+        "added-box": "#0d2d24",
+        "removed": "#ff8c4c",
+        "removed-box": "#3a1d0d",
+        "changed": "#f0e442",
+        "changed-box": "#332d08",
+    },
+}
+"""Further colours, for what differs between two charts."""
+
 FONTS = "'DejaVu Sans', Verdana, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
 
 # `$name` stands for a colour. Later rules win over earlier ones of the same strength: taken and active come last.
@@ -78,28 +99,59 @@ text{{font-family:{FONTS};fill:$text;white-space:pre}}
 .edge.taken>.arrow{{fill:$taken}}
 .event.taken,.guard.taken,.action.taken,.row.taken,.row-guard.taken,.quiet.taken,.target.taken,.chip.taken{{fill:$taken-text}}
 """
+_RULES_OF_CHANGES = """\
+.state.added>.shape,.state.added>.ring{stroke:$added;stroke-width:2.4}
+.state.added.leaf>.shape{fill:$added-box}
+.state.added>.title,.row-of.added>text{fill:$added}
+.edge.added>.line{stroke:$added;stroke-width:2.4}
+.edge.added>.arrow{fill:$added}
+.state.removed>.shape,.state.removed>.ring{stroke:$removed;stroke-width:2.4}
+.state.removed.leaf>.shape{fill:$removed-box}
+.state.removed>.title,.row-of.removed>text{fill:$removed}
+.edge.removed>.line{stroke:$removed;stroke-width:2.4}
+.edge.removed>.arrow{fill:$removed}
+.state.changed>.shape,.state.changed>.ring{stroke:$changed;stroke-width:2.4}
+.state.changed.leaf>.shape{fill:$changed-box}
+.state.changed>.title,.row-of.changed>text{fill:$changed}
+.edge.changed>.line{stroke:$changed;stroke-width:2.4}
+.edge.changed>.arrow{fill:$changed}
+.state.removed>.shape,.edge.removed>.line{stroke-dasharray:2 4}
+.state.removed>.title,.row-of.removed>text{text-decoration:line-through}
+"""
 
 
-def style_sheet(theme: Theme, scope: str) -> str:
-    """CSS for drawings of a class, with its colours as variables `--rawko-<name>` that a page may set."""
-    dark = "light dark" if theme == "auto" else theme
-    sheet = f".{scope}{{{_variables(DARK if theme == 'dark' else LIGHT)};color-scheme:{dark}}}\n"
+def style_sheet(theme: Theme, scope: str, *, has_changes: bool = False) -> str:
+    """CSS for drawings of a class, with its colours as variables `--rawko-<name>` that a page may set.
+
+    Args:
+        has_changes: The drawing is of two charts.
+    """
+    both = "light dark" if theme == "auto" else theme
+    light, dark = (_colours(one, has_changes=has_changes) for one in _BOTH)
+    sheet = f".{scope}{{{_variables(dark if theme == 'dark' else light)};color-scheme:{both}}}\n"
     if theme == "auto":
-        sheet += f"@media (prefers-color-scheme:dark){{.{scope}{{{_variables(DARK)}}}}}\n"
-    return sheet + _scoped(_coloured({name: f"var(--rawko-{name})" for name in LIGHT}), scope)
+        sheet += f"@media (prefers-color-scheme:dark){{.{scope}{{{_variables(dark)}}}}}\n"
+    names = {name: f"var(--rawko-{name})" for name in light}
+    return sheet + _scoped(_coloured(names, has_changes=has_changes), scope)
 
 
-def plain_style_sheet(theme: Theme, scope: str) -> str:
+def plain_style_sheet(theme: Theme, scope: str, *, has_changes: bool = False) -> str:
     """The same with the colours written out, for programs that know no CSS variables. `auto` is light."""
-    return _scoped(_coloured(DARK if theme == "dark" else LIGHT), scope)
+    colours = _colours("dark" if theme == "dark" else "light", has_changes=has_changes)
+    return _scoped(_coloured(colours, has_changes=has_changes), scope)
+
+
+def _colours(theme: Literal["light", "dark"], *, has_changes: bool) -> Mapping[str, str]:
+    colours = LIGHT if theme == "light" else DARK
+    return {**colours, **OF_CHANGES[theme]} if has_changes else colours
 
 
 def _variables(colours: Mapping[str, str]) -> str:
     return ";".join(f"--rawko-{name}:{colour}" for name, colour in colours.items())
 
 
-def _coloured(colours: Mapping[str, str]) -> str:
-    rules = _RULES
+def _coloured(colours: Mapping[str, str], *, has_changes: bool) -> str:
+    rules = _RULES + _RULES_OF_CHANGES * has_changes
     for name in sorted(colours, key=len, reverse=True):
         rules = rules.replace(f"${name}", colours[name])
     return rules

@@ -201,7 +201,7 @@ def _title(box: Box) -> list[Line]:
         return []
     if box.kind in ("shallow history", "deep history"):
         return title_lines("H*" if box.kind == "deep history" else "H", "mark")
-    title = title_lines(box.title)
+    title = title_lines(box.head)
     if box.kind == "parallel":
         return [Line((*title[0].runs, Run("parallel", "kind")))]
     return title

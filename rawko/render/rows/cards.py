@@ -124,7 +124,7 @@ def _where(card: Card, content: Content) -> str:
 
 def _head(card: Card) -> list[tuple[str, Style]]:
     box = card.box
-    title = "in every state" if card.is_shared else box.title
+    title = "in every state" if card.is_shared else box.head
     found: list[tuple[str, Style]] = [(title, "title")]
     if box.kind == "parallel":
         found.append(("all regions at the same time", "kind"))

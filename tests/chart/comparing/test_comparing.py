@@ -41,7 +41,7 @@ def _said(before: str, after: str, tmp_path: Path, capsys: pytest.CaptureFixture
     paths = [tmp_path / "a.yaml", tmp_path / "b.yaml"]
     for path, text in zip(paths, (before, after), strict=True):
         path.write_text(text)
-    code = diff_charts_command(str(paths[0]), str(paths[1]), as_json=False, trusted=False)
+    code = diff_charts_command(str(paths[0]), str(paths[1]), is_json=False, trusted=False)
     lines = capsys.readouterr().out.splitlines()
     assert code == (lines != ["the charts are the same"])
     return lines
@@ -142,6 +142,12 @@ def test_an_edit_is_said(
 ) -> None:
     assert DOOR.count(old) == 1, "the edit is of one place"
     assert _said(DOOR, DOOR.replace(old, new), tmp_path, capsys) == said
+
+
+def test_a_delay_that_stands_in_another_line_is_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    named = DOOR.replace("{30s: closed}", "{wait: closed}")
+    moved = named.replace("        on entry: ring\n", "")
+    assert _said(named, moved, tmp_path, capsys) == ["state closed", "  ~ on entry: none (was ring)"]
 
 
 def test_a_state_that_was_renamed_is_no_other_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
