@@ -39,6 +39,11 @@ class Spending(NamedTuple):
     counted: int = 0
     refilled: int = 0
 
+    @property
+    def ends(self) -> bool:
+        """Whether it cannot be repeated for ever."""
+        return bool(self.asked & self.counted & ~self.refilled)
+
 
 NO_SPENDING: Final = Spending()
 

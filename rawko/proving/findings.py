@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from rawko.chart.definition import Position
+from rawko.proving.exploring.compiled import STILL, Label
 from rawko.proving.exploring.exploration import Exploration
 from rawko.proving.outcomes import Outcome
 from rawko.proving.system import Move
@@ -34,7 +35,8 @@ class Finding:
         text: One sentence that says why.
         way: What happens from the start, for a counterexample; the shortest one. Empty without one.
         end: Active states after it.
-        round: Active states of the cycle that follows the way, one tuple each.
+        round: Active states of the cycle that follows the way, one tuple each: there its steps begin.
+        turns: The steps of that cycle, in order; the last one leads to where the way ends.
         places: In the chart, where the finding is about some.
     """
 
@@ -44,6 +46,7 @@ class Finding:
     way: tuple[tuple[Move, Outcome], ...] = ()
     end: tuple[str, ...] = ()
     round: tuple[tuple[str, ...], ...] = ()
+    turns: tuple[tuple[Move, Outcome], ...] = ()
     places: tuple[Position, ...] = ()
 
 
@@ -60,9 +63,36 @@ def listed(texts: list[str]) -> str:
     return ", ".join(texts[:MAX_NAMED]) + more
 
 
-def refuted(found: Exploration, name: str, text: str, state: int, cycle: Iterable[int] = ()) -> Finding:
+def refuted(
+    found: Exploration,
+    name: str,
+    text: str,
+    state: int,
+    cycle: Sequence[int] = (),
+    keep: Callable[[Label], bool] = lambda label: True,
+) -> Finding:
+    """A finding with its way.
+
+    Args:
+        cycle: Numbers of the states of a cycle, of which the first is `state`.
+        keep: Labels of which its steps are.
+    """
     round_ = tuple(found.names(number) for number in cycle)
-    return Finding(name, Verdict.REFUTED, text, tuple(found.way_to(state)), found.names(state), round_)
+    way = tuple(found.way_to(state))
+    return Finding(name, Verdict.REFUTED, text, way, found.names(state), round_, turns_of(found, cycle, keep))
+
+
+def turns_of(
+    found: Exploration, cycle: Sequence[int], keep: Callable[[Label], bool]
+) -> tuple[tuple[Move, Outcome], ...]:
+    """The steps of a cycle; where several lead the same way, the one that uses up the fewest budgets."""
+    steps: list[tuple[Move, Outcome]] = []
+    for source, target in zip(cycle, [*cycle[1:], *cycle[:1]], strict=True):
+        possible = [one for one in found.labels_between(source, target) if keep(one)]
+        possible = [one for one in possible if source != target or not one.flags & STILL]
+        label = min(possible, key=lambda one: (one.spending.ends, one.spending.asked.bit_count()))
+        steps.append((label.move, found.outcome_of(found.state(source), found.state(target), label)))
+    return tuple(steps)
 
 
 def problem_of(found: Exploration, name: str, text: str, source: int, move: Move, outcome: Outcome) -> Finding:

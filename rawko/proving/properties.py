@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
-from rawko.proving.budgets import Spending
 from rawko.proving.contracts import contracts, has_contracts
-from rawko.proving.exploring.compiled import ASKED, CANCEL, CANCELS, PERSON, STILL, TAKEN
+from rawko.proving.exploring.compiled import ASKED, CANCEL, CANCELS, PERSON, STILL, TAKEN, Label, is_no_persons
 from rawko.proving.exploring.exploration import Exploration
 from rawko.proving.findings import Finding, Verdict, all_of, listed, plural, problem_of, refuted
 from rawko.proving.graph.graphs import Graph, leading_to_cycles, reached_from, shortest_cycle, successors
@@ -85,9 +84,9 @@ def stuck(found: Exploration) -> Finding:
 
 def cycles(found: Exploration) -> Finding:
     """Every cycle passes a budget guard or an event of a person."""
-    cycle = _first_cycle(found.graph(lambda label: not label.flags & (PERSON | ASKED), no_loops_of=STILL))
+    cycle = _first_cycle(found.graph(_is_free, no_loops_of=STILL))
     if cycle is not None:
-        return refuted(found, "cycles", "a cycle without any guard or event of a person", cycle[0], cycle)
+        return refuted(found, "cycles", "a cycle without any guard or event of a person", cycle[0], cycle, _is_free)
     if not found.is_complete:
         return Finding("cycles", Verdict.UNDETERMINED, "not all states were explored")
     endless = _endless_round(found)
@@ -105,12 +104,16 @@ def cycles(found: Exploration) -> Finding:
         "a cycle asks guards, and no known budget ends it; name the guards that do under `budget_guards` "
         f"of the bounds file: {listed(names)}"
     )
-    shown = refuted(found, "cycles", text, cycle[0], cycle)
-    return Finding("cycles", Verdict.UNDETERMINED, text, shown.way, shown.end, shown.round)
+    shown = refuted(found, "cycles", text, cycle[0], cycle, is_no_persons)
+    return replace(shown, verdict=Verdict.UNDETERMINED)
+
+
+def _is_free(label: Label) -> bool:
+    return not label.flags & (PERSON | ASKED)
 
 
 def _endless_cycle(found: Exploration) -> list[int] | None:
-    alive = leading_to_cycles(found.graph(lambda label: not label.flags & PERSON, no_loops_of=STILL))
+    alive = leading_to_cycles(found.graph(is_no_persons, no_loops_of=STILL))
     if not any(alive):
         return None
     free = [
@@ -135,12 +138,8 @@ def _endless_round(found: Exploration) -> tuple[int, Move, Outcome] | None:
     for (source, move), outcomes in together.items():
         loops = [Step(0, 0, spending) for spending in sorted({outcome.spending for outcome in outcomes})]
         if endless_cycle(1, loops) is not None:
-            return source, move, next((one for one in outcomes if not _is_ended(one.spending)), outcomes[0])
+            return source, move, next((one for one in outcomes if not one.spending.ends), outcomes[0])
     return None
-
-
-def _is_ended(spending: Spending) -> bool:
-    return bool(spending.asked & spending.counted & ~spending.refilled)
 
 
 def errors(found: Exploration) -> Finding:
@@ -165,7 +164,7 @@ def cancel(found: Exploration) -> Finding:
     if not found.is_complete:
         return Finding("cancel", Verdict.UNDETERMINED, "not all states were explored")
     count = len(found)
-    alone = found.graph(lambda label: not label.flags & PERSON)
+    alone = found.graph(is_no_persons)
     cancels = found.graph(lambda label: bool(label.flags & CANCELS))
     deaf = (n for n in range(count) if cancels.offsets[n] == cancels.offsets[n + 1])
     after = reached_from(alone, {*cancels.targets, *deaf})

@@ -9,12 +9,12 @@ a cycle without them that no budget or person ends        undetermined: whether 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from rawko.proving.exploring.compiled import PERSON, STILL, Label
+from rawko.proving.exploring.compiled import PERSON, STILL, Label, is_no_persons
 from rawko.proving.exploring.exploration import Exploration
-from rawko.proving.findings import Finding, Verdict, refuted
+from rawko.proving.findings import Finding, Verdict, refuted, turns_of
 from rawko.proving.graph.termination import Step, endless_cycle
 from rawko.proving.outcomes import Outcome
 from rawko.proving.system import Move
@@ -80,7 +80,7 @@ def _reached(found: Exploration, starts: list[int], is_there: list[bool]) -> _Re
 
 
 def _shown(
-    found: Exploration, reached: _Reached, number: int, verdict: Verdict, text: str, cycle: Iterable[int] = ()
+    found: Exploration, reached: _Reached, number: int, verdict: Verdict, text: str, cycle: Sequence[int] = ()
 ) -> Finding:
     end = found.names(number)
     steps: list[tuple[Move, Outcome]] = []
@@ -89,7 +89,8 @@ def _shown(
         steps.append((label.move, found.outcome_of(found.state(before), found.state(number), label)))
         number = before
     way = (*found.way_to(number), *reversed(steps))
-    return Finding("leads_to", verdict, text, way, end, tuple(found.names(one) for one in cycle))
+    round_ = tuple(found.names(one) for one in cycle)
+    return Finding("leads_to", verdict, text, way, end, round_, turns_of(found, cycle, is_no_persons))
 
 
 def _steps(found: Exploration, waiting: _Reached, is_there: list[bool]) -> Iterator[Step]:

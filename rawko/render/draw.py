@@ -29,6 +29,7 @@ from rawko.render.graph import Diagram
 from rawko.render.outline import few_lines, no_lines, pack
 from rawko.render.placing.layout import Direction
 from rawko.render.placing.scene import Scene, compose
+from rawko.render.rows.captions import Caption
 from rawko.render.rows.drawing import RowDrawing, compose_rows
 from rawko.render.rows.places import READABLE
 
@@ -66,6 +67,8 @@ class Options:
         taken: Indices of the transitions that were taken.
         children: Charts of invoked actors, by their `src`: their names are told, and they are drawn inside the states
             that invoke them. SVG, PNG, DOT and PlantUML.
+        steps: Numbers that stand before transitions, by their index; not for Mermaid.
+        caption: What stands above the drawing. SVG and PNG with transitions as rows.
         changes: Of the chart, where it is two joined ones; see `draw_differences`. SVG, PNG, DOT and PlantUML.
     """
 
@@ -79,6 +82,8 @@ class Options:
     taken: Collection[int] = ()
     children: Mapping[str, Sequence[Child]] = field(default_factory=dict)
     changes: Changes = NO_CHANGES
+    steps: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    caption: Caption | None = None
 
 
 DEFAULT = Options()
@@ -150,7 +155,7 @@ def _rows(diagram: Diagram, options: Options) -> RowDrawing:
     note = ""
     if detail == "overview":
         note = f"An overview of {states} states. --detail guards adds the guards, --detail all the actions as well."
-    return compose_rows(diagram, detail=detail, direction=options.direction, note=note)
+    return compose_rows(diagram, detail=detail, direction=options.direction, note=note, caption=options.caption)
 
 
 def _is_huge(chart: Chart, diagram: Diagram, options: Options) -> bool:
@@ -204,6 +209,7 @@ def _diagram(chart: Chart, options: Options, *, depth: int | None = None) -> Dia
         focus=options.focus,
         depth=depth,
         changes=options.changes,
+        steps=options.steps,
     )
     if options.children:
         diagram = with_children(diagram, chart, options.children, focus=options.focus, depth=depth)
@@ -241,7 +247,8 @@ def _written(drawn: Scene | RowDrawing, options: Options, *, has_variables: bool
 
 def _png(chart: Chart, options: Options) -> bytes:
     drawn = _picture(chart, options)
-    return to_png(_written(drawn, options, has_variables=False), size=(drawn.width, drawn.height))
+    size = drawn.whole_size if isinstance(drawn, RowDrawing) else (drawn.width, drawn.height)
+    return to_png(_written(drawn, options, has_variables=False), size=size)
 
 
 def _mermaid(chart: Chart, options: Options) -> str:

@@ -6,14 +6,16 @@ others are arrows. Transitions between the same two boxes share one arrow (error
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Final
 
 from rawko.chart.comparing.joining import Changes
 from rawko.chart.definition import Chart, State, Transition
 from rawko.cutting import cut_line
 from rawko.render.graph import Arrow, ArrowKind, Box, BoxKind, Diagram, Entry, signed
+from rawko.render.rows.captions import numbered
 from rawko.render.view import View, make_view
 from rawko.render.words import (
     actions_text,
@@ -27,6 +29,7 @@ from rawko.render.words import (
 )
 
 NO_CHANGES: Final = Changes()
+NO_STEPS: Final[Mapping[int, Sequence[int]]] = MappingProxyType({})
 TITLE_CHARS = 48
 EVENT_CHARS = 60
 
@@ -39,6 +42,7 @@ def extract(
     focus: str | None = None,
     depth: int | None = None,
     changes: Changes = NO_CHANGES,
+    steps: Mapping[int, Sequence[int]] = NO_STEPS,
 ) -> Diagram:
     """What the diagram of a chart shows.
 
@@ -47,13 +51,14 @@ def extract(
         taken: Indices of the transitions that were taken (`Transition.index`); they are highlighted.
         focus, depth: The part that is drawn; see `make_view`.
         changes: Of two charts that were joined; each is marked with its sign.
+        steps: Numbers that stand before transitions, by their index: when each one is taken.
 
     Raises:
         UnknownStateError: The chart has no state `focus`.
         ValueError: `depth` < 1.
     """
     view = make_view(chart, focus=focus, depth=depth)
-    return _Extraction(view, frozenset(configuration), frozenset(taken), changes).diagram()
+    return _Extraction(view, frozenset(configuration), frozenset(taken), changes, steps).diagram()
 
 
 @dataclass
@@ -62,6 +67,7 @@ class _Extraction:
     configuration: frozenset[str]
     taken: frozenset[int]
     changes: Changes
+    steps: Mapping[int, Sequence[int]]
     rows: dict[str, list[Entry]] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
     arrows: dict[tuple[str, str, str, bool], Arrow] = field(default_factory=dict)
@@ -197,11 +203,12 @@ class _Extraction:
         event = events_text(transition.events, self._timers, own=own)
         guard = "" if transition.guard is None else " ".join(guard_text(transition.guard).split())
         actions = short_actions(transition.actions) if transition.actions else ""
-        if not (event or guard):
+        steps = self.steps.get(transition.index, ())
+        if not event and (steps or not guard):
             event = "always"
         change = self.changes.transitions.get(transition.index)
         return Entry(
-            event=signed(change, cut_line(event, EVENT_CHARS)),
+            event=signed(change, numbered(steps, cut_line(event, EVENT_CHARS))),
             guard=guard,
             actions=actions,
             transition=transition.index,

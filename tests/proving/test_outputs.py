@@ -145,6 +145,130 @@ def test_another_chart_of_that_name_is_left_alone(
     assert not (folder / "worker.feature").exists()
 
 
+LOOPING = """
+statechart:
+  name: lamp
+  root state:
+    name: lamp
+    initial: "off"
+    states:
+      - {name: "off", transitions: [{event: GO, target: "on"}]}
+      - name: "on"
+        initial: dim
+        states:
+          - {name: dim, after: {5s: bright}}
+          - {name: bright, transitions: [{guard: is_hot, target: cool}], after: {1s: dim}}
+          - {name: cool, transitions: [{guard: not is_hot, target: dim}]}
+"""
+
+
+def drawn(path: Path) -> ET.Element:
+    return ET.parse(path).getroot()
+
+
+def marked(root: ET.Element, kind: str) -> set[str]:
+    """Names of elements that have a class."""
+    found = [one for one in root.iter() if kind in one.get("class", "").split()]
+    return {one.get("data-state") or one.get("data-transition") or "" for one in found} - {""}
+
+
+def texts(root: ET.Element, kind: str = "") -> list[str]:
+    """Texts of the elements of a class, or of all."""
+    found = [one for one in root.iter() if kind in one.get("class", "").split() or not kind]
+    return [text.text or "" for one in found for text in one.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_counterexamples_are_drawn_with_their_steps(
+    chart: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    assert prove(chart, draw=folder) == 1
+    names = {f"worker.{name}.svg" for name in ("end", "stuck", "cycles", "errors", "cancel")}
+    assert {one.name for one in folder.iterdir()} == names
+    assert capsys.readouterr().err.count("wrote ") == 5
+    stuck = drawn(folder / "worker.stuck.svg")
+    assert texts(stuck, "caption")[:5] == [
+        "worker: stuck is refuted",
+        "nothing can happen here any more, and it is no end",
+        "① the machine starts → idle",
+        "② event GO → working",
+        "③ actor 'work' is done (is_good is false) → lost",
+    ]
+    assert {"② GO", "③ done"} <= set(texts(stuck))
+    assert marked(stuck, "active") == {"lost"}
+    taken = [one.get("data-target") for one in stuck.iter() if {"edge", "taken"} <= set(one.get("class", "").split())]
+    assert sorted(map(str, taken)) == ["lost", "working"]
+
+
+def test_a_cycle_is_drawn_with_the_steps_that_go_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "lamp.yaml").write_text(LOOPING, encoding="utf-8")
+    assert prove(tmp_path / "lamp.yaml", draw=tmp_path, junit=tmp_path / "lamp.xml") == 3
+    told = [
+        "1. the machine starts -> off",
+        "2. event GO -> dim",
+        "and then again and again:",
+        "3. timer after.dim.0 fires (is_hot is false) -> bright",
+        "4. timer after.bright.0 fires -> dim",
+        "confirmed by the interpreter",
+    ]
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    start = lines.index(told[0])
+    assert [line.partition(" (")[0] for line in lines[start : start + 6]] == [one.partition(" (")[0] for one in told]
+    cycle = drawn(tmp_path / "lamp.cycles.svg")
+    assert marked(cycle, "active") == {"on", "dim", "bright"}
+    assert {"③ after 5s", "④ after 1s"} <= set(texts(cycle))
+    assert "and then again and again:" in texts(cycle, "caption")
+    assert "and then again and again:" in (tmp_path / "lamp.xml").read_text(encoding="utf-8")
+
+
+def test_an_objection_of_a_monitor_is_drawn(chart: Path, tmp_path: Path) -> None:
+    monitor = tmp_path / "m.yaml"
+    monitor.write_text(
+        "statechart: {name: a/b, root state: {name: r, initial: w, states: ["
+        "{name: w, transitions: [{event: state entered, guard: is_state(name='lost'), target: o}]},"
+        "{name: o, type: final, description: It was lost}]}}",
+        encoding="utf-8",
+    )
+    more = {"bounds": None, "limit": 1000, "as_json": False, "trusted": False}
+    outputs = Outputs(draw=tmp_path)
+    assert prove_command(chart, properties=["end"], outputs=outputs, monitors=[str(monitor)], **more) == 1  # type: ignore[arg-type]
+    picture = drawn(tmp_path / "worker.monitor-a-b.svg")
+    assert texts(picture, "caption")[:2] == ["worker: monitor a/b is refuted", "it objects by 'o': It was lost"]
+    assert marked(picture, "active") == {"lost"}
+
+
+def test_a_large_chart_is_drawn_down_to_a_depth(tmp_path: Path) -> None:
+    inner = ", ".join(f"{{name: s{one}, transitions: [{{event: E, target: s{one + 1}}}]}}" for one in range(1700))
+    (tmp_path / "large.yaml").write_text(
+        f"statechart: {{name: large, root state: {{name: r, initial: a, states: [{{name: a, initial: s0, states: "
+        f"[{inner}, {{name: s1700}}]}}]}}}}",
+        encoding="utf-8",
+    )
+    more = {"bounds": None, "limit": 2000, "as_json": False, "trusted": False}
+    outputs = Outputs(draw=tmp_path)
+    assert prove_command(tmp_path / "large.yaml", properties=["stuck"], outputs=outputs, **more) == 1  # type: ignore[arg-type]
+    caption = texts(drawn(tmp_path / "large.stuck.svg"), "caption")
+    assert "states are drawn down to depth 1, because the chart is large" in " ".join(caption)
+    assert "… and 1661 more" in caption
+
+
+def test_a_folder_for_pictures_that_cannot_be_used_is_told_before_the_work(
+    chart: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert prove(chart, draw=tmp_path / "nowhere") == 2
+    assert prove(chart, draw=chart) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "nowhere: there is no such folder" in err
+    assert "worker.yaml: it is no folder" in err
+    (tmp_path / "worker.stuck.svg").mkdir()
+    assert prove(chart, draw=tmp_path) == 2
+    assert "worker.stuck.svg: cannot be written: Is a directory" in capsys.readouterr().err
+    assert prove(find_chart("judge"), draw=tmp_path) == 0
+    assert "there is no counterexample to draw" in capsys.readouterr().err
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

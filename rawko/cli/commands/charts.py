@@ -128,6 +128,10 @@ def prove(
         Optional[Path],  # noqa: UP045
         typer.Option(metavar="DIR", help="Write each counterexample as a scenario of the contract in this folder."),
     ] = None,
+    draw: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="DIR", help="Draw each counterexample on the chart, as SVG in this folder."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
     bindings: BindingsOption = None,
     trust_code: TrustCode = False,
@@ -144,7 +148,7 @@ def prove(
             as_json=json,
             trusted=trust_code,
             bindings=bindings,
-            outputs=Outputs(sarif, junit, write),
+            outputs=Outputs(sarif, junit, write, draw),
             monitors=list(map(str, monitor or ())),
         )
     )

@@ -15,6 +15,7 @@ from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
 from rawko.cli.authoring.charts import bindings_of
 from rawko.cli.output import complain, visible_json, visible_line, write_out
 from rawko.cli.proving.monitors import read_monitors
+from rawko.cli.proving.pictures import why_no_picture_folder, write_pictures
 from rawko.cli.proving.progress import Progress
 from rawko.cli.proving.scenarios import NoScenario, WrittenScenario, scenario_of, why_no_folder, write_scenarios
 from rawko.named_files import why_unwritable
@@ -25,6 +26,8 @@ from rawko.proving import (
     ControlSystem,
     Exploration,
     Finding,
+    Move,
+    Outcome,
     Verdict,
     check_properties,
     explore,
@@ -37,8 +40,9 @@ from rawko.proving.monitoring.product import finding_name
 from rawko.proving.naming import unknown_names
 from rawko.proving.reports.junit import junit
 from rawko.proving.reports.sarif import sarif
-from rawko.proving.reports.steps import innermost, told_steps
+from rawko.proving.reports.steps import numbered_steps
 from rawko.proving.skeleton import NotProvable
+from rawko.render.errors import RenderError
 
 REFUTED: Final = 1
 UNDETERMINED: Final = 3
@@ -51,6 +55,7 @@ class Outputs:
     sarif: Path | None = None
     junit: Path | None = None
     write: Path | None = None
+    draw: Path | None = None
 
 
 def prove_command(
@@ -95,7 +100,7 @@ def prove_command(
         found = explore(system, limit=limit, progress=progress)
     findings = check_properties(found, properties, watching)
     assumed = [*assumptions(found), *assumed_of(watching)]
-    replays = [replay(system, finding.way) if finding.way else "" for finding in findings]
+    replays = [replay(system, (*finding.way, *finding.turns)) for finding in findings]
     if as_json:
         print(visible_json(_document(chart, found, assumed, findings, replays)))
     else:
@@ -114,6 +119,8 @@ def _why_no_output(outputs: Outputs, chart: Path) -> str | None:
     for output in (outputs.sarif, outputs.junit):
         if output is not None and (problem := why_unwritable(output)) is not None:
             return problem
+    if outputs.draw is not None and (problem := why_no_picture_folder(outputs.draw)) is not None:
+        return problem
     return None if outputs.write is None else why_no_folder(outputs.write, chart)
 
 
@@ -124,6 +131,8 @@ def _write(outputs: Outputs, file: Path, found: Exploration, findings: Sequence[
         if problem := write_out(text, outputs.sarif):
             return problem
     if outputs.junit is not None and (problem := write_out(junit(found, findings), outputs.junit)):
+        return problem
+    if outputs.draw is not None and (problem := _draw(outputs.draw, found, findings)):
         return problem
     if outputs.write is None:
         return 0
@@ -146,6 +155,21 @@ def _write(outputs: Outputs, file: Path, found: Exploration, findings: Sequence[
     return 0
 
 
+def _draw(folder: Path, found: Exploration, findings: Sequence[Finding]) -> int:
+    """0, or the exit code for a folder that cannot be written."""
+    try:
+        written = write_pictures(folder, found, findings)
+    except RenderError as error:
+        return complain(f"{found.system.source.name}: {error}")
+    except OSError as error:
+        return complain(f"{error.filename or folder}: cannot be written: {error.strerror}")
+    for path in written:
+        print(visible_line(f"wrote {path}"), file=sys.stderr)
+    if not written:
+        print("rawko: there is no counterexample to draw", file=sys.stderr)
+    return 0
+
+
 def _lines(
     chart: Chart, found: Exploration, assumed: Sequence[str], findings: Sequence[Finding], replays: Sequence[str]
 ) -> list[str]:
@@ -157,10 +181,7 @@ def _lines(
         lines.append(f"{finding.verdict.value:<13}{finding.property}: {finding.text}")
         if not finding.way:
             continue
-        lines += [f"    {number}. {step.text}" for number, step in enumerate(told_steps(found, finding), start=1)]
-        if finding.round:
-            lines.append("    and round again:")
-            lines += [f"      {' + '.join(innermost(chart, names))}" for names in finding.round]
+        lines += [f"    {line}" for line in numbered_steps(found, finding)]
         lines.append(
             f"    not confirmed by the interpreter: {difference}" if difference else "    confirmed by the interpreter"
         )
@@ -206,19 +227,21 @@ def _document(
                 "property": finding.property,
                 "verdict": finding.verdict.value,
                 "text": finding.text,
-                "steps": [
-                    {
-                        "kind": move.kind,
-                        "event": move.event,
-                        "subject": move.subject,
-                        "guards": [{"guard": name, "answer": answer} for name, answer in outcome.answers],
-                        "configuration": [] if outcome.problem else list(found.system.step.names(outcome.control)),
-                    }
-                    for move, outcome in finding.way
-                ],
+                "steps": [_step(found, *step) for step in finding.way],
                 "round": [list(names) for names in finding.round],
+                "turns": [_step(found, *step) for step in finding.turns],
                 "confirmed": bool(finding.way) and not difference,
             }
             for finding, difference in zip(findings, replays, strict=True)
         ],
+    }
+
+
+def _step(found: Exploration, move: Move, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "kind": move.kind,
+        "event": move.event,
+        "subject": move.subject,
+        "guards": [{"guard": name, "answer": answer} for name, answer in outcome.answers],
+        "configuration": [] if outcome.problem else list(found.system.step.names(outcome.control)),
     }

@@ -45,6 +45,11 @@ class Label:
         return self.outcome.spending
 
 
+def is_no_persons(label: Label) -> bool:
+    """Whether it happens without a person."""
+    return not label.flags & PERSON
+
+
 Step: TypeAlias = tuple[int, int]
 """(difference of the bits, number of the label)."""
 

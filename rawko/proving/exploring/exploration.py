@@ -86,6 +86,12 @@ class Exploration:
             for place in range(self.offsets[source], self.offsets[source + 1]):
                 yield source, self.targets[place], kinds[self.labels[place]]
 
+    def labels_between(self, source: int, target: int) -> Iterator[Label]:
+        """Labels of the edges from one state to another."""
+        for place in range(self.offsets[source], self.offsets[source + 1]):
+            if self.targets[place] == target:
+                yield self.kinds[self.labels[place]]
+
     def graph(self, keep: Callable[[Label], bool] | None = None, no_loops_of: int = 0) -> Graph:
         """The edges whose labels are kept.
 

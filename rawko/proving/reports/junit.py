@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from rawko.proving.exploring.exploration import Exploration
 from rawko.proving.properties import Finding, Verdict
-from rawko.proving.reports.steps import told_steps
+from rawko.proving.reports.steps import numbered_steps
 
 _ELEMENTS: Final = {Verdict.REFUTED: "failure", Verdict.UNDETERMINED: "error", Verdict.VOID: "skipped"}
 
@@ -27,7 +27,7 @@ def junit(found: Exploration, findings: Sequence[Finding]) -> str:
     )
     for finding in findings:
         case = ET.SubElement(suite, "testcase", classname=clean(chart.name), name=finding.property)
-        text = clean("\n".join([finding.text, *(step.text for step in told_steps(found, finding))]))
+        text = clean("\n".join([finding.text, *numbered_steps(found, finding)]))
         element = _ELEMENTS.get(finding.verdict)
         if element is None:
             ET.SubElement(case, "system-out").text = f"{finding.verdict.value}: {text}"

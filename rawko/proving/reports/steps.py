@@ -26,8 +26,16 @@ class ToldStep:
 
 
 def told_steps(found: Exploration, finding: Finding) -> list[ToldStep]:
-    """The way of a finding."""
-    return told_way(found, finding.way)
+    """The way of a finding, and the steps of the cycle that follows it."""
+    return told_way(found, (*finding.way, *finding.turns))
+
+
+def numbered_steps(found: Exploration, finding: Finding) -> list[str]:
+    """A line for each step of a finding, with its number; one more before those of the cycle."""
+    lines = [f"{number}. {step.text}" for number, step in enumerate(told_steps(found, finding), start=1)]
+    if finding.turns:
+        lines.insert(len(finding.way), "and then again and again:")
+    return lines
 
 
 def told_way(found: Exploration, way: Sequence[tuple[Move, Outcome]]) -> list[ToldStep]:

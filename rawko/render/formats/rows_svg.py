@@ -30,7 +30,7 @@ class _Writer:
 
     def lines(self, theme: Theme, *, has_variables: bool) -> Iterator[str]:
         drawing = self._drawing
-        width, height = number(drawing.width), number(drawing.height)
+        width, height = map(number, drawing.whole_size)
         write = style_sheet if has_variables else plain_style_sheet
         sheet = write(theme, SCOPE, has_changes=bool(drawing.diagram.changes))
         yield (
@@ -42,6 +42,11 @@ class _Writer:
             yield f"<desc>{content_text(drawing.diagram.description)}</desc>"
         yield f"<style>\n{sheet}</style>"
         yield f'<rect class="paper" width="{width}" height="{height}"/>'
+        if drawing.caption.runs:
+            yield '<g class="caption">'
+            for placed in drawing.caption.runs:
+                yield _text(placed, 0, 0, is_taken=False)
+            yield f'</g>\n<g transform="translate(0,{number(drawing.caption.height)})">'
         yield '<g class="containers">'
         for face, rect in drawing.faces:
             if face.card.is_container:
@@ -57,7 +62,7 @@ class _Writer:
                 yield from self._card(face, rect)
         yield '</g>\n<g class="legend">'
         yield from self._legend()
-        yield "</g>\n</svg>"
+        yield "</g>\n</g>\n</svg>" if drawing.caption.runs else "</g>\n</svg>"
 
     # ------------------------------------------------------------ cards
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rawko.render.detail import Detail
 from rawko.render.graph import Arrow, Box, Diagram
 from rawko.render.placing.layout import Direction, Point, Rect
+from rawko.render.rows.captions import NO_CAPTION, Caption, PlacedCaption, place_caption
 from rawko.render.rows.cards import Face, faces_of
 from rawko.render.rows.content import Content, content_of
 from rawko.render.rows.lines import Line, Lines, choose_lines
@@ -38,9 +39,10 @@ class Dot:
 
 @dataclass(frozen=True)
 class RowDrawing:
-    """The whole drawing; its upper left corner is (0, 0).
+    """The whole drawing without its caption; its upper left corner is (0, 0).
 
     Attributes:
+        caption: Above the drawing.
         drawn: Ids of the arrows that are lines; the others are pills.
         note: A line under the drawing: what it leaves out, and how to get it.
     """
@@ -53,10 +55,21 @@ class RowDrawing:
     dots: tuple[Dot, ...]
     drawn: frozenset[str]
     note: str = ""
+    caption: PlacedCaption = NO_CAPTION
+
+    @property
+    def whole_size(self) -> tuple[float, float]:
+        """Width and height with the caption."""
+        return max(self.width, self.caption.width), self.height + self.caption.height
 
 
 def compose_rows(
-    diagram: Diagram, *, detail: Detail = "guards", direction: Direction = "down", note: str = ""
+    diagram: Diagram,
+    *,
+    detail: Detail = "guards",
+    direction: Direction = "down",
+    note: str = "",
+    caption: Caption | None = None,
 ) -> RowDrawing:
     """Give everything in a diagram its place, its transitions as rows."""
     content = content_of(diagram, detail)
@@ -66,15 +79,17 @@ def compose_rows(
     drawn = (_placed(content, faces, shape, direction) for shape in tries)
     _, places, lines = min(drawn, key=lambda each: each[0])
     order = [places.faces[name] for name in content.cards]
+    width = max(places.size[0], 420.0)
     return RowDrawing(
         diagram,
-        max(places.size[0], 420.0),
+        width,
         places.size[1],
         tuple((face, places.rects[face.card.box.id]) for face in order),
         tuple(lines.lines()),
         tuple(_dots(places)),
         lines.drawn,
         note,
+        place_caption(caption, width),
     )
 
 

@@ -1,0 +1,101 @@
+"""Counterexamples drawn on the chart: one picture each, with the steps numbered where their transitions stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from rawko.named_files import near_path
+from rawko.proving import Exploration, Finding
+from rawko.proving.reports.steps import told_steps
+from rawko.render.draw import Options, draw
+from rawko.render.errors import TooLargeError
+from rawko.render.rows.captions import Caption, numbered
+
+_STRANGE: Final = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def picture_of(found: Exploration, finding: Finding) -> str:
+    """The chart as SVG, with the property, the verdict and the steps above it. Transitions that are taken are lit, with
+    the numbers of their steps; active are the states where the way ends, or all those of the cycle. Of a chart that is
+    too large, states deep inside are left out.
+
+    Raises:
+        TooLargeError: No depth makes it small enough.
+    """
+    steps: dict[int, list[int]] = {}
+    for number, (_, outcome) in enumerate((*finding.way, *finding.turns), start=1):
+        for index in dict.fromkeys(outcome.transitions):
+            steps.setdefault(index, []).append(number)
+    chart = found.system.source
+    active = {*finding.end, *(name for names in finding.round for name in names)} - {chart.root}
+    caption = _caption(found, finding)
+    options = Options(
+        configuration=active, taken=steps.keys(), steps=steps, theme="auto", style="rows", caption=caption
+    )
+    try:
+        drawn = draw(chart, ".svg", options)
+    except TooLargeError as error:
+        if error.depth is None:
+            raise
+        text = f"{caption.note}; states are drawn down to depth {error.depth}, because the chart is large"
+        drawn = draw(chart, ".svg", replace(options, depth=error.depth, caption=replace(caption, note=text)))
+    assert isinstance(drawn, str)
+    return drawn
+
+
+def _caption(found: Exploration, finding: Finding) -> Caption:
+    lines = [
+        numbered([number], step.text.replace(" -> ", " → "))
+        for number, step in enumerate(told_steps(found, finding), start=1)
+    ]
+    if finding.turns:
+        lines.insert(len(finding.way), "and then again and again:")
+    where = "in the cycle" if finding.turns else "at the end"
+    return Caption(
+        f"{found.system.source.name}: {finding.property} is {finding.verdict.value}",
+        finding.text,
+        lines,
+        f"orange: transitions that are taken, with the numbers of their steps; blue: states that are active {where}",
+    )
+
+
+def why_no_picture_folder(folder: Path) -> str | None:
+    """Why nothing can be drawn into a folder; None where it can, as far as can be seen without trying."""
+    try:
+        if not folder.is_dir():
+            kind = "it is no folder" if folder.exists() else "there is no such folder"
+            return f"{folder}: {kind}{near_path(folder, is_folder=True)}"
+        list(folder.iterdir())
+    except OSError as error:
+        return f"{folder}: cannot be used: {error.strerror}"
+    return None
+
+
+def write_pictures(folder: Path, found: Exploration, findings: Sequence[Finding]) -> list[Path]:
+    """Draw each finding that has a way, as `<chart>.<property>.svg`; the files written.
+
+    Raises:
+        TooLargeError: See `picture_of`.
+        OSError: A file cannot be written.
+    """
+    written: list[Path] = []
+    for finding in findings:
+        if not finding.way:
+            continue
+        stem = f"{_file_name(found.system.source.name)}.{_file_name(finding.property)}"
+        path = folder / f"{stem}.svg"
+        count = 2
+        while path in written:  # names of monitors may differ in characters that file names do not have
+            path = folder / f"{stem}-{count}.svg"
+            count += 1
+        path.write_text(picture_of(found, finding), encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def _file_name(text: str) -> str:
+    return _STRANGE.sub("-", text).strip("-") or "chart"
