@@ -210,6 +210,10 @@ class Actor:
             self._cycle.rest.idle.clear()
         self._cycle.rest.wake()
 
+    def halt(self) -> None:
+        """Take no step any more: what invoked it has stopped it."""
+        self._cycle.halt()
+
     def emitted(self, event: str, data: Mapping[str, Any], source: str | None = None) -> None:
         """Tell observers of an emitted event."""
         if self.session.stream.is_heard:

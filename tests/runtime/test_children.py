@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -9,7 +10,16 @@ import pytest
 from rawko.chart import parse_chart
 from rawko.interpreter import Bindings, append, assign, send, spawn, stop, thaw
 from rawko.interpreter.clocks import SimulatedClock
-from rawko.runtime import Actor, ActorCrashed, ActorFailed, ChildMachine, Session, child_machine
+from rawko.runtime import (
+    Actor,
+    ActorCrashed,
+    ActorFailed,
+    ChildMachine,
+    MemoryJournal,
+    Session,
+    StepRecord,
+    child_machine,
+)
 
 CHILD = parse_chart("""
 statechart:
@@ -147,6 +157,39 @@ async def test_leaving_the_state_stops_the_child() -> None:
         assert child.is_ended
         assert child.configuration == ("kid", "waiting")
         assert actor.session.actors == {"root": actor}
+
+
+async def test_a_stopped_child_takes_no_step_any_more() -> None:
+    journal = MemoryJournal()
+    actor = family(id="run-1", journal=journal)
+    async with actor:
+        await actor.settle()
+        actor.send("ASK")  # the child is woken,
+        actor.send("LEAVE")  # and stopped before its turn comes
+        await actor.settle()
+        assert actor.matches("alone") and not actor.children
+    rows = await journal.rows("run-1")
+    assert [(row.actor, row.event and row.event["name"]) for row in rows][-2:] == [("root", "ASK"), ("root", "LEAVE")]
+    async with Actor.resume("run-1", PARENT, parent_bindings(), journal=journal, clock=SimulatedClock()) as again:
+        assert again.matches("alone")
+
+
+class YieldingJournal(MemoryJournal):
+    """Lets others in the loop have their turn while it writes, as a database does."""
+
+    async def append(self, record: StepRecord) -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)
+        await super().append(record)
+
+
+async def test_a_child_that_is_stopped_before_it_has_begun_never_begins() -> None:
+    journal = YieldingJournal()
+    actor = family(id="run-1", journal=journal)
+    actor.send("LEAVE")  # taken while the child waits for its turn to begin
+    async with actor:
+        await actor.settle()
+    assert [row.actor for row in await journal.rows("run-1")] == ["root", "root"]
 
 
 async def test_a_simulated_clock_moves_the_whole_tree() -> None:

@@ -36,6 +36,7 @@ class Cycle:
     Attributes:
         begun: Set when the machine stands where it starts or goes on, or has ended.
         is_stopping: It is to stop before the next step.
+        is_halted: It is to take no step any more, not even the first one.
         error: What it failed with.
         last_step: The step that was committed last.
     """
@@ -58,6 +59,7 @@ class Cycle:
         self.subscribers = Subscribers(owner.path, self._tree)
         self.begun = asyncio.Event()
         self.is_stopping = False
+        self.is_halted = False
         self.error: BaseException | None = None
         self.last_step: Step | None = None
 
@@ -77,6 +79,12 @@ class Cycle:
                     continue
             if not waiting:
                 await self._sleep()
+
+    def halt(self) -> None:
+        """Take no step any more, nor any machine below: what invoked it has stopped it, and its end takes a while."""
+        self.is_stopping = self.is_halted = True
+        for child in self.invocations.children.values():
+            child.halt()
 
     async def stop_invoked(self) -> None:
         """Stop all that the machine has invoked, and wait until it has ended."""
@@ -98,6 +106,8 @@ class Cycle:
     async def _begin(self) -> None:
         interpreter = self._interpreter
         async with self._tree.turn:
+            if self.is_halted:
+                return
             restored = None
             if self._snapshot is not None:
                 restored = interpreter.restore({**self._snapshot, "children": {}})
@@ -124,6 +134,8 @@ class Cycle:
         turn = self._tree.turn
         await turn.acquire()
         try:
+            if self.is_halted:  # while it waited for its turn
+                return False
             try:
                 step = self._interpreter.execute_once()
             except MonitorViolated as violated:

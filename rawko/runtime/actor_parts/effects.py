@@ -51,8 +51,12 @@ class Effects:
         """Whether an event could be delivered now."""
         if to == "parent":
             return self._parent is not None
+        return self._receiver(to) is not None
+
+    def _receiver(self, to: str) -> Member | None:
+        """The actor that takes events under an id, a path or a system id; one whose machine has finished takes none."""
         target = self._invocations.child(to) or self._owner.session.actors.get(to)
-        return target is not None and not target.is_ended
+        return None if target is None or target.is_ended or target.interpreter.final else target
 
     def begin(self, effect: Effect) -> None:
         """Begin one effect."""
@@ -80,8 +84,8 @@ class Effects:
                 self._parent.actor.incoming.require_room()
                 self._parent.actor.incoming.deliver(self._parent.id, self._parent.number, event, data)
                 return
-            target = self._invocations.child(to) or self._owner.session.actors.get(to)
-            if target is not None and not target.is_ended:
+            target = self._receiver(to)
+            if target is not None:
                 target.put(event, data)
                 return
             reason = f"no actor {to!r} is running"

@@ -128,6 +128,8 @@ class Invocations:
         if running is None or running.number != number:
             return
         del self._running[id]
+        if running.child is not None:  # its end takes a while; no row of it may follow the one that stops it
+            running.child.halt()
         self._ending.add(running.task)
         running.task.add_done_callback(self._ending.discard)
         running.task.cancel()
