@@ -152,13 +152,31 @@ def takes_over_from_the_dead(opened: Opened) -> None:
     assert list(living.beat("living", found)) == found
 
 
+def keeps_for_a_name(opened: Opened) -> None:
+    """What is kept for a name is taken by who claims for it alone, also after a worker was gone; submitted, by all."""
+    engine = opened.open()
+    opened.put(engine, "run")
+    (claim,) = engine.claim("w", ["a"], 1)
+    assert engine.release(claim, keep_for="old")
+    assert not engine.claim("w", ["a"], 1)
+    assert not engine.claim("w", ["a"], 1, kept_for="new")
+    (mine,) = engine.claim("w", ["a"], 5, kept_for="old")
+    assert engine.release(mine), "it stays kept"
+    assert not engine.claim("w", ["a"], 1)
+    opened.put(engine, "run")
+    opened.put(engine, "other")
+    assert sorted(one.run for one in engine.claim("w", ["a"], 5, kept_for="old")) == ["other", "run"]
+
+
 def forgets_who_leaves(opened: Opened) -> None:
     """A worker that ends of itself holds nothing, at once."""
     first, second = opened.open(), opened.open()
     opened.put(first, "run")
     first.beat("first", ())
     assert first.claim("first", ["a"], 1)
+    assert list(second.living()) == ["first"]
     first.forget("first")
+    assert not second.living()
     assert [one.run for one in second.claim("second", ["a"], 1)] == ["run"]
 
 
@@ -185,6 +203,7 @@ CHECKS: Final[tuple[Callable[[Opened], None], ...]] = (
     shares_among_tenants,
     keeps_limits,
     takes_over_from_the_dead,
+    keeps_for_a_name,
     forgets_who_leaves,
     frees_what_its_worker_does_not_know,
 )

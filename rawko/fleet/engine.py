@@ -61,7 +61,7 @@ class Engine(Protocol):
         ...
 
     def submit(self, run: str, *, queue: str, tenant: str, priority: int, delay_s: float, within: Any) -> None:
-        """Queue a run; nothing happens where it is queued or claimed already.
+        """Queue a run, for all; nothing happens where it is queued or claimed already, but that it is kept for no name.
 
         Args:
             priority: From -`MOST_URGENT` to `MOST_URGENT`; the higher one is claimed first, within a tenant.
@@ -70,11 +70,14 @@ class Engine(Protocol):
         """
         ...
 
-    def claim(self, worker: str, queues: Sequence[str], count: int, without: Collection[str] = ()) -> Sequence[Claim]:
+    def claim(
+        self, worker: str, queues: Sequence[str], count: int, without: Collection[str] = (), kept_for: str = ""
+    ) -> Sequence[Claim]:
         """Take up to so many runs. Tenants take turns; within one the higher priority, then the older, goes first.
 
         Args:
             without: Tenants of which nothing is taken.
+            kept_for: Take, too, what is kept for this name; see `release`.
         """
         ...
 
@@ -87,11 +90,12 @@ class Engine(Protocol):
         """
         ...
 
-    def release(self, claim: Claim, *, outcome: str | None = None, delay_s: float = 0.0) -> bool:
+    def release(self, claim: Claim, *, outcome: str | None = None, delay_s: float = 0.0, keep_for: str = "") -> bool:
         """Give a claim back; False where it is another worker's by now, and nothing was changed.
 
         Args:
             outcome: What became of the run; None: it is to be claimed again, after the delay.
+            keep_for: Only who claims for this name takes it from now on, until it is submitted again. "": as before.
         """
         ...
 
@@ -101,6 +105,10 @@ class Engine(Protocol):
 
     def limits(self, queue: str, change: QueueLimits | None = None) -> QueueLimits:
         """The bounds of a queue, after the change if there is one."""
+        ...
+
+    def living(self) -> Sequence[str]:
+        """The workers that live, as far as their beats tell."""
         ...
 
     def forget(self, worker: str) -> None:

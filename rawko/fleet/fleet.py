@@ -6,9 +6,10 @@ in between leaves a record that the next claim puts right.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sqlalchemy import Connection
@@ -23,8 +24,9 @@ from rawko.fleet.engine import Claim, Engine, QueueLimits
 from rawko.fleet.errors import FleetError
 from rawko.fleet.limits.store import LimitStore
 from rawko.fleet.limits.usage import used_up
-from rawko.fleet.records import Letter, State, TaskRecord
-from rawko.fleet.schema import has_queue, prepare
+from rawko.fleet.records import Letter, State, TaskRecord, WorkerRecord
+from rawko.fleet.releases import own_release
+from rawko.fleet.schema import FORMAT, JOURNAL_FORMAT, check_tables, has_queue, journal_format, prepare
 from rawko.fleet.tables import now
 from rawko.fleet.task import FleetTask
 
@@ -35,6 +37,8 @@ MIN_STEPS: Final = 5
 MAX_TAKEOVERS: Final = 10
 """The same for attempts whose worker was gone: more, since others' kills and restarts of machines end workers, too."""
 _LISTED: Final = 10
+_CHECK_S: Final = 1.0
+"""Between two looks of a worker at the format of the tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,11 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """A queue as it is shown."""
+    """A queue as it is shown.
+
+    Attributes:
+        kept: How many of the queued runs wait for a worker of one release, by that.
+    """
 
     queue: str
     counts: Mapping[str, int]
@@ -59,6 +67,7 @@ class QueueState:
     is_paused: bool
     is_draining: bool
     limits: QueueLimits
+    kept: Mapping[str, int] = field(default_factory=dict)
 
 
 class Fleet:
@@ -72,6 +81,7 @@ class Fleet:
         self.url, self._new_run = url, new_run
         self._database = database
         self._queue: Engine | None = None
+        self._checked_at = -_CHECK_S
         self.call_limits = LimitStore(url, database)
 
     @classmethod
@@ -201,16 +211,25 @@ class Fleet:
     def claim(self, worker: str, queues: Sequence[str], count: int) -> Sequence[tuple[Claim, TaskRecord]]:
         """Take up to so many tasks whose turn it is; what has failed too often is set aside as dead.
 
-        Tasks of tenants whose budget is used up stay where they are.
+        Tasks of tenants whose budget is used up stay where they are, and those that are kept for another release.
 
         The record of each is as it was before: `place` says where an earlier attempt has left its files.
+
+        Raises:
+            FleetError: Also where a newer rawko has changed the tables, so that this one must end.
         """
         with self._read() as connection:
+            if time.monotonic() - self._checked_at >= _CHECK_S:
+                check_tables(connection, shown(self.url))
+                self._checked_at = time.monotonic()
             held = records.held_queues(connection)
             empty = used_up(connection)
+            kept_for = own_release() if records.has_kept(connection, own_release()) else ""
         open_queues = [queue for queue in queues if not held.get(queue, (False, False))[0]]
+        if not open_queues or count <= 0:
+            return ()
         found = []
-        for claim in self._engine.claim(worker, open_queues, count, empty) if open_queues and count > 0 else ():
+        for claim in self._engine.claim(worker, open_queues, count, empty, kept_for):
             task = self._take(worker, claim)
             if task is not None:
                 found.append((claim, task))
@@ -230,6 +249,8 @@ class Fleet:
                         task = None
                 if task is not None:
                     values |= {"state": "running", "worker": worker, "claimed_at": now(), "steps_before": task.steps}
+                    if not task.has_begun:
+                        values["release"] = own_release()
                     records.change(connection, task.run, **values)
                     return task
         self._release_done(claim, "dead")
@@ -298,6 +319,7 @@ class Fleet:
         *,
         reason: str | None = None,
         waits_for: str = "",
+        keep_for: str = "",
         delay_s: float = 0.0,
         **told: Any,
     ) -> bool:
@@ -306,6 +328,7 @@ class Fleet:
         Args:
             reason: Why the attempt has failed; None: it has not, the worker lets go of it.
             waits_for: Of one that has not failed: what it waits for, in words.
+            keep_for: The one release whose workers take it from now on.
             told: `steps`.
         """
         if claim not in self._engine.beat(worker, [claim]):
@@ -321,11 +344,13 @@ class Fleet:
                 is_dead = _is_hopeless(values)
             elif waits_for:
                 values["reason"] = waits_for
+            if keep_for:
+                values["kept_for"] = keep_for
             records.change(connection, claim.run, state="dead" if is_dead else "queued", worker=None, **values)
         if is_dead:
             self._release_done(claim, "dead")
         else:
-            self._engine.release(claim, delay_s=delay_s)
+            self._engine.release(claim, delay_s=delay_s, keep_for=keep_for)
         return True
 
     def _release_done(self, claim: Claim, outcome: str) -> None:
@@ -335,7 +360,7 @@ class Fleet:
         with self._written() as connection:
             task = records.get(connection, claim.run, is_locked=True)
             if task is not None and task.state == "queued":
-                self._put(connection, claim.run, _place(task))
+                self._free(connection, task)
 
     def letters(self, runs: Sequence[str]) -> Sequence[Letter]:
         """Letters for runs, oldest first, until they are burnt."""
@@ -356,6 +381,41 @@ class Fleet:
     def leave(self, worker: str) -> None:
         """The worker ends."""
         self._engine.forget(worker)
+        with self._written() as connection:
+            records.dismiss(connection, worker)
+
+    def announce(self, worker: str, queues: Sequence[str], slots: int) -> None:
+        """Say what a worker is, which lives: its release, its queues, its slots.
+
+        Raises:
+            FleetError: Also where it would bring the journal into a newer format, which workers at work cannot read.
+        """
+        living = [name for name in self._engine.living() if name != worker]
+        values = {"release": own_release(), "format": FORMAT, "queues": list(queues), "slots": slots}
+        with self._written() as connection:
+            found = journal_format(connection)
+            if found is not None and found < JOURNAL_FORMAT and living:
+                raise FleetError(
+                    f"the journal in the fleet's database {shown(self.url)} has format {found}, and this rawko would "
+                    f"bring it to {JOURNAL_FORMAT}, which the workers that live cannot read ({', '.join(living)}): "
+                    "end them first; their runs go on with the new ones"
+                )
+            records.announce(connection, worker, values, living)
+
+    def workers(self) -> Sequence[WorkerRecord]:
+        """The workers that live, the oldest first."""
+        living = self._engine.living()
+        with self._read() as connection:
+            return records.list_workers(connection, living)
+
+    def check(self) -> None:
+        """Make sure that this rawko may use the tables as they are now.
+
+        Raises:
+            FleetError: A newer one has changed them.
+        """
+        with self._read() as connection:
+            check_tables(connection, shown(self.url))
 
     # ------------------------------------------------------------ of people
 
@@ -372,7 +432,8 @@ class Fleet:
             task = records.get(connection, run, is_locked=True)
             if task is None:
                 raise FleetError(f"the fleet has no run {run!r}; `rawko runs --fleet` lists them")
-            if kind == "cancel" and task.state in ("queued", "dead") and task.place is None:
+            has_nothing = task.place is None and task.state in ("queued", "dead")
+            if kind == "cancel" and (has_nothing or (task.state == "queued" and task.kept_for is not None)):
                 records.change(connection, run, state="ended", outcome="cancelled", reason=f"cancelled by {who}")
             elif task.state in ("ended", "dead"):
                 what = "has ended" if task.state == "ended" else "is dead"
@@ -382,24 +443,30 @@ class Fleet:
                 records.leave_letter(connection, run, kind, who, text, question)
                 if task.state == "waiting":
                     records.change(connection, run, state="queued")
-                    self._put(connection, run, _place(task))
+                    self._free(connection, task)
                 return task
         self._engine.withdraw(run)
         return task
 
     def requeue(self, run: str) -> None:
-        """Try a dead run again, from where it stands.
+        """Try a dead run again, from where it stands; let any worker try one that is kept for a release.
 
         Raises:
-            FleetError: It is not dead.
+            FleetError: It is neither.
         """
         with self._written() as connection:
             task = records.get(connection, run, is_locked=True)
-            if task is None or task.state != "dead":
+            is_kept = task is not None and task.state == "queued" and task.kept_for is not None
+            if task is None or not (is_kept or task.state == "dead"):
                 told = "there is no such run" if task is None else f"it is {task.state}"
                 raise FleetError(f"run {run!r} is no dead letter: {told}; `rawko runs --fleet` lists what is dead")
             records.change(connection, run, state="queued", failures=0, takeovers=0, outcome=None)
-            self._put(connection, run, _place(task))
+            self._free(connection, task)
+
+    def _free(self, connection: Connection, task: TaskRecord) -> None:
+        """Queue a run for the workers of any release."""
+        records.change(connection, task.run, kept_for=None)
+        self._put(connection, task.run, _place(task))
 
     # ------------------------------------------------------------ queues
 
@@ -407,7 +474,7 @@ class Fleet:
         """All queues that have, or had, tasks or limits."""
         with self._read() as connection:
             counts, waits = records.counts(connection), records.oldest_wait_s(connection)
-            held = records.held_queues(connection)
+            held, kept = records.held_queues(connection), records.kept(connection)
         return [
             QueueState(
                 queue,
@@ -415,6 +482,7 @@ class Fleet:
                 waits.get(queue),
                 *held.get(queue, (False, False)),
                 self._engine.limits(queue),
+                {release: count for (of, release), count in kept.items() if of == queue},
             )
             for queue in sorted({*counts, *held})
         ]

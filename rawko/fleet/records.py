@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from sqlalchemy import Connection, RowMapping, Select, and_, case, delete, func, insert, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 
-from rawko.fleet.tables import letters, now, queues, tasks
+from rawko.fleet.tables import letters, now, queues, tasks, workers
 
 State = Literal["queued", "running", "waiting", "ended", "dead"]
 STATES: Final[tuple[State, ...]] = ("waiting", "dead", "running", "queued", "ended")
@@ -30,6 +30,8 @@ class TaskRecord:
         takeovers: The same of attempts whose worker was gone.
         place: Where its files are: "host", "workspace", "state", "pid", "started"; None before its first attempt.
         report: Of the run, as `Report.to_json`.
+        release: Of the rawko that began its run; `kept_for`: the one release whose workers take it; see
+            `rawko.fleet.releases`.
         age_s, claimed_s, changed_s: Seconds since it was submitted, claimed, changed, by the database's clock.
     """
 
@@ -48,6 +50,8 @@ class TaskRecord:
     worker: str | None
     place: Mapping[str, Any] | None
     report: Mapping[str, Any] | None
+    release: str | None
+    kept_for: str | None
     submitted_at: datetime
     age_s: float
     claimed_s: float | None
@@ -56,6 +60,11 @@ class TaskRecord:
     @property
     def text(self) -> str:
         return str(self.task.get("text", ""))
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether an attempt has come as far as its state folder: its run may have a record."""
+        return bool((self.place or {}).get("state"))
 
     @property
     def question(self) -> Mapping[str, Any] | None:
@@ -167,6 +176,8 @@ def note_steps(connection: Connection, run: str, worker: str, steps: int, place:
     values: dict[str, Any] = {"steps": steps}
     if place is not None:
         values["place"] = dict(place)
+        if place.get("release"):
+            values["release"] = place["release"]
     mine = update(tasks).where(tasks.c.run == run, tasks.c.worker == worker, tasks.c.state == "running")
     connection.execute(mine.values(**values))
 
@@ -210,6 +221,69 @@ def hold_queue(connection: Connection, queue: str, **values: bool) -> None:
     """Set `is_paused` or `is_draining` of a queue."""
     statement = pg_insert(queues).values(queue=queue, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=[queues.c.queue], set_=values))
+
+
+# ---------------------------------------------------------------- workers
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRecord:
+    """A worker that lives.
+
+    Attributes:
+        release: See `rawko.fleet.releases`.
+        format: Of the fleet's tables, that its rawko was made for.
+        runs: At work on it now.
+        age_s: Seconds since it began, by the database's clock.
+    """
+
+    worker: str
+    release: str
+    format: int
+    queues: Sequence[str]
+    slots: int
+    runs: int
+    age_s: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def announce(connection: Connection, worker: str, values: Mapping[str, Any], living: Collection[str]) -> None:
+    """Say which rawko a worker is; what workers said that are gone is forgotten."""
+    connection.execute(delete(workers).where(workers.c.worker.not_in([*living, worker])))
+    statement = pg_insert(workers).values(worker=worker, **values)
+    connection.execute(statement.on_conflict_do_update(index_elements=[workers.c.worker], set_=dict(values)))
+
+
+def dismiss(connection: Connection, worker: str) -> None:
+    """Forget what a worker has said of itself."""
+    connection.execute(delete(workers).where(workers.c.worker == worker))
+
+
+def list_workers(connection: Connection, living: Collection[str]) -> Sequence[WorkerRecord]:
+    """The workers among those that live that have announced themselves, the oldest first."""
+    at_work = select(func.count()).where(tasks.c.state == "running", tasks.c.worker == workers.c.worker)
+    age = func.extract("epoch", now() - workers.c.began_at)
+    query = select(workers, at_work.scalar_subquery().label("runs"), age.label("age"))
+    rows = connection.execute(query.where(workers.c.worker.in_(living)).order_by(workers.c.began_at))
+    return [
+        WorkerRecord(row.worker, row.release, row.format, row.queues, row.slots, row.runs, float(row.age))
+        for row in rows
+    ]
+
+
+def has_kept(connection: Connection, release: str) -> bool:
+    """Whether a queued run is kept for a release."""
+    mine = select(tasks.c.run).where(tasks.c.state == "queued", tasks.c.kept_for == release).limit(1)
+    return connection.execute(mine).first() is not None
+
+
+def kept(connection: Connection) -> Mapping[tuple[str, str], int]:
+    """How many queued runs are kept, by queue and release."""
+    query = select(tasks.c.queue, tasks.c.kept_for, func.count()).group_by(tasks.c.queue, tasks.c.kept_for)
+    found = connection.execute(query.where(tasks.c.state == "queued", tasks.c.kept_for.is_not(None)))
+    return {(queue, release): count for queue, release, count in found}
 
 
 # ---------------------------------------------------------------- letters

@@ -1,22 +1,34 @@
-"""The tables of the fleet in a database: made where there are none, brought up to this version, refused where newer."""
+"""The tables of the fleet in a database: made where there are none, brought up to this version, refused where newer.
+
+A change of the tables that older programs do not notice (a new table, a column that may be empty) leaves them at work:
+the tables say which is the oldest format whose programs may go on with them. After any other change the oldest is the
+present one, and programs of before say so and end.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from sqlalchemy import Connection, inspect, select, text
+from sqlalchemy import Column, Connection, func, inspect, select, text
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.schema import CreateSchema
 
 from rawko.fleet.errors import FleetError
 from rawko.fleet.limits.tables import key_limits
-from rawko.fleet.tables import SCHEMA, meta, metadata
+from rawko.fleet.tables import SCHEMA, kept_tasks, meta, metadata, tasks
+from rawko.journal.tables import FORMAT as JOURNAL_FORMAT
 
-__all__ = ["FORMAT", "prepare"]
+__all__ = ["FORMAT", "JOURNAL_FORMAT", "OLDEST", "check_tables", "has_queue", "journal_format", "prepare"]
 
-FORMAT: Final = 2
-"""1: tasks, queues, letters. 2: limits of keys, budgets of tenants."""
-_ONLY_NEW_TABLES: Final = (1,)
-"""Formats that lack tables and are the same otherwise."""
+FORMAT: Final = 3
+"""1: tasks, queues, letters. 2: limits of keys, budgets of tenants. 3: workers; releases of runs."""
+OLDEST: Final = 1
+"""Programs from this format on may use the tables of the present one."""
+_ADDED: Final[Mapping[int, tuple[Column[Any], ...]]] = {3: (tasks.c.release, tasks.c.kept_for)}
+"""Columns that a format has brought into tables that were there."""
+_JOURNAL: Final = "meta"
+"""Where the journal, in the schema of the address, says its format."""
 _OF_QUEUE: Final = ("rawko_fleet_dbos.workflow_status", "rawko_fleet_lease.workers")
 _PREPARING: Final = 0x7261776D
 """Of the lock that is held while tables are made."""
@@ -38,15 +50,52 @@ def prepare(connection: Connection, where: str) -> None:
     if found is None:
         connection.execute(CreateSchema(SCHEMA, if_not_exists=True))
         metadata.create_all(connection)
-        connection.execute(meta.insert().values(key="format", value=str(FORMAT)))
-    elif found in _ONLY_NEW_TABLES:
+        _note(connection)
+    elif isinstance(found, int) and OLDEST <= found < FORMAT:
         metadata.create_all(connection)
-        connection.execute(meta.update().where(meta.c.key == "format").values(value=str(FORMAT)))
+        for column in (one for number in range(found + 1, FORMAT + 1) for one in _ADDED.get(number, ())):
+            kind = column.type.compile(connection.dialect)
+            statement = f"ALTER TABLE {column.table.fullname} ADD COLUMN IF NOT EXISTS {column.name} {kind}"
+            connection.execute(text(statement))
+        kept_tasks.create(connection, checkfirst=True)
+        _note(connection)
     elif found != FORMAT:
+        check_tables(connection, where)
+
+
+def _note(connection: Connection) -> None:
+    for key, value in (("format", FORMAT), ("oldest", OLDEST)):
+        put = insert(meta).values(key=key, value=str(value))
+        connection.execute(put.on_conflict_do_update(index_elements=[meta.c.key], set_={"value": str(value)}))
+
+
+def check_tables(connection: Connection, where: str) -> None:
+    """Make sure that this rawko may use the tables, of the fleet and of the journal, as they are now.
+
+    Raises:
+        FleetError: A newer one has changed them.
+    """
+    known = {row.key: row.value for row in connection.execute(select(meta.c.key, meta.c.value))}
+    found, oldest = known.get("format"), known.get("oldest") or known.get("format") or ""
+    if not (oldest.isdigit() and int(oldest) <= FORMAT):
         raise FleetError(
             f"the fleet's database {where} has tables of format {found}; this rawko reads format {FORMAT}: "
             "use the version of rawko that the other workers have, or another database"
         )
+    of_journal = journal_format(connection)
+    if of_journal is not None and of_journal > JOURNAL_FORMAT:
+        raise FleetError(
+            f"the journal in the fleet's database {where} has format {of_journal}; this rawko reads up to "
+            f"{JOURNAL_FORMAT}: use the version of rawko that the other workers have"
+        )
+
+
+def journal_format(connection: Connection) -> int | None:
+    """The format of the journal in the schema of the address; None where there is none."""
+    if connection.scalar(select(func.to_regclass(_JOURNAL))) is None:
+        return None
+    found = connection.scalar(text(f"SELECT value FROM {_JOURNAL} WHERE key = 'format'"))
+    return int(found) if found is not None and str(found).isdigit() else None
 
 
 def has_queue(connection: Connection) -> bool:

@@ -1,4 +1,4 @@
-"""The fleet's own tables: tasks with what became of them, queues that are held, and letters to runs.
+"""The fleet's own tables: tasks with what became of them, queues that are held, workers, and letters to runs.
 
 Whose turn a task is, is the queue's to know (`rawko.fleet.engine`). All times are the database's.
 """
@@ -13,6 +13,7 @@ from sqlalchemy import (
     Column,
     DateTime,
     Identity,
+    Index,
     Integer,
     MetaData,
     Table,
@@ -49,11 +50,14 @@ tasks = Table(
     Column("worker", Text),
     Column("place", JSONB),  # where its files are: host, workspace, state folder, process
     Column("report", JSONB),
+    Column("release", Text),  # of the rawko that began its run
+    Column("kept_for", Text),  # the one release whose workers take it
     Column("submitted_at", DateTime(timezone=True), nullable=False, server_default=_now),
     Column("claimed_at", DateTime(timezone=True)),
     Column("changed_at", DateTime(timezone=True), nullable=False, server_default=_now),
     UniqueConstraint("tenant", "key"),
 )
+kept_tasks = Index("tasks_kept", tasks.c.kept_for, postgresql_where=tasks.c.kept_for.is_not(None))
 
 queues = Table(
     "queues",
@@ -61,6 +65,17 @@ queues = Table(
     Column("queue", Text, primary_key=True),
     Column("is_paused", Boolean, nullable=False, server_default="false"),
     Column("is_draining", Boolean, nullable=False, server_default="false"),
+)
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("worker", Text, primary_key=True),
+    Column("release", Text, nullable=False),
+    Column("format", Integer, nullable=False),  # of these tables, that it was made for
+    Column("queues", JSONB, nullable=False),
+    Column("slots", Integer, nullable=False),
+    Column("began_at", DateTime(timezone=True), nullable=False, server_default=_now),
 )
 
 letters = Table(

@@ -10,7 +10,9 @@ from typing import Any, Final
 from rawko.fleet.engine import MOST_URGENT
 
 FORMAT: Final = 1
-"""Of a task in the database. A worker refuses a newer one."""
+"""Of a task in the database, and of all that its run leaves for the next worker: record, snapshots, the rows of its
+journal. A new number with any change of these that a worker of before could not read: it takes no task of a newer one,
+and what it takes of an older one is of its own from then on."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 NAMES: Final = "up to 63 letters, digits, '_', '.' and '-', beginning with a letter or digit"
 _MOST_TEXT: Final = 200_000

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -31,7 +32,15 @@ class WorkerProcess:
         self._log = bed.base / f"worker-{time.monotonic_ns()}.log"
         with self._log.open("wb") as log, Path(os.devnull).open("rb") as nothing:
             streams = [nothing.fileno(), log.fileno(), log.fileno()]
-            self.process = WarmProcess(["worker", *words], bed.elsewhere, {**bed.environ, **env}, streams)
+            environ, where = {**bed.environ, **env}, bed.elsewhere
+            self.process: WarmProcess | subprocess.Popen[bytes]
+            if "PYTHONPATH" in env:  # another installation of rawko
+                command = [sys.executable, "-m", "rawko", "worker", *words]
+                self.process = subprocess.Popen(
+                    command, cwd=where, env=environ, stdin=nothing, stdout=log, stderr=log, start_new_session=True
+                )
+            else:
+                self.process = WarmProcess(["worker", *words], where, environ, streams)
 
     @property
     def said(self) -> str:

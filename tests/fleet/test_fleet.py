@@ -164,8 +164,8 @@ def test_clocks_of_workers_do_not_count(fleet: Fleet, monkeypatch: pytest.Monkey
 
 def test_tables_of_a_newer_version_are_refused_and_left_alone(environ: Mapping[str, str], database: URL) -> None:
     Fleet.open(environ).close()
-    _execute(database, "UPDATE rawko_fleet.meta SET value = '99' WHERE key = 'format'")
-    with pytest.raises(FleetError, match="tables of format 99; this rawko reads format 2"):
+    _execute(database, "UPDATE rawko_fleet.meta SET value = '99'")
+    with pytest.raises(FleetError, match="tables of format 99; this rawko reads format 3"):
         Fleet.open(environ)
 
 

@@ -16,7 +16,7 @@ from rawko.app.run.parts.actor_names import JUDGE
 from rawko.app.run.parts.called_agents import calling_agents, check_calls
 from rawko.app.run.parts.charts import PATTERNS, may_run_agents, pattern, shipped_chart
 from rawko.app.run.parts.checks import file_checks, open_gatherer
-from rawko.app.run.parts.machines import Machine, agent_machines, check_machines
+from rawko.app.run.parts.machines import Machine, agent_machines, check_machines, put_in_place
 from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox
 from rawko.app.run.parts.project import templates_of
 from rawko.app.secrecy.prompt_key import prompt_key
@@ -50,6 +50,7 @@ class Parts:
         no_time_for: Why a wait of so many milliseconds does not fit into the run's time, or None.
         pace: Waits until the rate limit lets a tool call pass; why it cannot, or None.
         cache: Holds the arbiter's answers to questions that were asked before.
+        charts: By their names, in the place of today's: those that a run was recorded with.
     """
 
     people: People
@@ -62,6 +63,7 @@ class Parts:
     lanes: Bindings | None = None
     cache: AnswerCache | None = None
     adoption: Bindings | None = None
+    charts: Mapping[str, Chart] = field(default_factory=dict)
 
 
 def model_of(settings: Settings) -> str:
@@ -124,13 +126,14 @@ def assemble(
         out_of_time=parts.out_of_time,
         pace=parts.pace,
         gatherer=gatherer,
-        call_agent=calling_agents(settings, loop_prompts, lambda: (shipped_chart(CALLABLE_CHART), base)),
+        call_agent=calling_agents(settings, loop_prompts, lambda: machines[CALLABLE_CHART]),
         cost_of=cost_counter(settings),
     )
     base = agent_loop.bindings | agent_loop_actors.actors(ports)
     adoption = (no_adoption() if parts.adoption is None else parts.adoption) | file_checks(gatherer)
     judges = _judging(settings, parts.provider, model, pattern_prompts.pop(JUDGE)) if run_others else None
     machines = agent_machines(settings, base, pattern_prompts, parts.lanes, judges, adoption)
+    put_in_place(machines, parts.charts)
     check_machines(settings, machines)
     check_calls(settings.agents, machines)
     seed = _seed(run)
@@ -147,7 +150,7 @@ def assemble(
         gatherer=gatherer,
         cache=parts.cache,
     )
-    return _orchestrator(settings, run, arbiter, seed)
+    return _orchestrator(settings, run, arbiter, seed, parts.charts)
 
 
 def _judging(settings: Settings, provider: Provider, model: str, prompts: Prompts) -> Bindings:
@@ -161,9 +164,14 @@ def _judging(settings: Settings, provider: Provider, model: str, prompts: Prompt
 
 @dataclass(frozen=True, slots=True)
 class RecordedMachine:
-    """The machine of a run that has ended, from its record: to be read from its journal, not to be driven."""
+    """The machine of a run that has ended, from its record: to be read from its journal, not to be driven.
+
+    Attributes:
+        charts: See `Parts`.
+    """
 
     record: RunRecord
+    charts: Mapping[str, Chart] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -181,7 +189,7 @@ class RecordedMachine:
         """
         record = self.record
         prompt = record.task if is_task_in_input(record.agent, record.continues, record.first_event) else ""
-        parts = Parts(Nobody(), lambda: None)
+        parts = Parts(Nobody(), lambda: None, charts=self.charts)
         return assemble(record.settings, record.run, record.agent, prompt, parts, is_interactive=record.is_interactive)
 
 
@@ -218,7 +226,9 @@ def _agent_alone(config: AgentConfig, machine: Machine, max_iterations: int, pro
     return *machine, agent_loop.agent_loop_input(limited, prompt, seed=seed)
 
 
-def _orchestrator(settings: Settings, run: str, ports: orchestrator_actors.OrchestratorPorts, seed: int) -> Prepared:
+def _orchestrator(
+    settings: Settings, run: str, ports: orchestrator_actors.OrchestratorPorts, seed: int, charts: Mapping[str, Chart]
+) -> Prepared:
     given = {
         "agents": {name: describe(config).to_json() for name, config in settings.agents.items()},
         "max_iterations": settings.max_iterations,
@@ -233,7 +243,9 @@ def _orchestrator(settings: Settings, run: str, ports: orchestrator_actors.Orche
         given["evidence_demands"] = [demand.to_json() for demand in settings.evidence]
         given["max_refusals"] = settings.evidence_refusals
     bindings = orchestrator.bindings | orchestrator_actors.actors(ports)
-    return shipped_chart("orchestrator"), bindings, given
+    machine = {"orchestrator": (shipped_chart("orchestrator"), bindings)}
+    put_in_place(machine, charts)
+    return *machine["orchestrator"], given
 
 
 def _seed(run: str) -> int:

@@ -5,6 +5,8 @@ The run itself is imported where it is made: commands that leave it a letter nee
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rawko.app.records.record import RunRecord
@@ -12,10 +14,17 @@ from rawko.config import Settings
 
 if TYPE_CHECKING:
     from rawko.app.run.run import Run
+    from rawko.chart import Chart
 
 
-def run_of(record: RunRecord, settings: Settings | None = None) -> Run:
-    """The recorded run, ready to go on, with its own settings or others."""
+def run_of(
+    record: RunRecord, settings: Settings | None = None, charts: Mapping[str, Chart] = MappingProxyType({})
+) -> Run:
+    """The recorded run, ready to go on, with its own settings or others.
+
+    Args:
+        charts: By their names, in the place of today's; see `rawko.app.migrating.as_recorded`.
+    """
     from rawko.app.run.run import Run
 
     return Run(
@@ -27,10 +36,11 @@ def run_of(record: RunRecord, settings: Settings | None = None) -> Run:
         continues=record.continues,
         first_event=record.first_event,
         is_interactive=record.is_interactive,
+        charts=charts,
     )
 
 
-def run_to_cancel(record: RunRecord, who: str) -> Run:
+def run_to_cancel(record: RunRecord, who: str, charts: Mapping[str, Chart] = MappingProxyType({})) -> Run:
     """The recorded run, to be taken up only to end it: its leftover commands are ended, its files captured."""
     from rawko.app.run.run import Run
 
@@ -43,6 +53,7 @@ def run_to_cancel(record: RunRecord, who: str) -> Run:
         is_cancel=True,
         continues=record.continues,
         is_interactive=record.is_interactive,
+        charts=charts,
     )
     run.cancel(who=who)
     return run

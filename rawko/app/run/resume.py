@@ -107,13 +107,23 @@ async def prepare(run: str, current: Settings, *, workspace: Path | None = None)
     Raises:
         ConfigError: It cannot go on; nothing was changed (but that a rewind that was interrupted is finished).
     """
+    record = await take_up_record(run, current, workspace=workspace)
+    for problem in changed_since(record):
+        raise ConfigError(problem)
+    return record
+
+
+async def take_up_record(run: str, current: Settings, *, workspace: Path | None = None) -> RunRecord:
+    """As `prepare`, whatever has changed since the run began.
+
+    Raises:
+        ConfigError: Its workspace is not there, or it cannot be read.
+    """
     if workspace is not None:
         current = attach(run, workspace, current)
     await finish_rewind(run, current)
     record = await settle(read_record(run, current))
     check_workspace(record)
-    for problem in changed_since(record):
-        raise ConfigError(problem)
     return record
 
 
@@ -134,6 +144,11 @@ def changed_since(record: RunRecord) -> Iterator[str]:
                 f"the run in today's chart: rawko migrate {record.run} --dry-run; or begin anew on its files: "
                 f"rawko fork {record.run}@last --task ..."
             )
+    yield from missing_tools(record)
+
+
+def missing_tools(record: RunRecord) -> Iterator[str]:
+    """Tools that a run had when it began, and that are gone."""
     have = tools_of(record.settings)
     for agent, names in record.tools.items():
         gone = [name for name in names if name not in have.get(agent, ())]

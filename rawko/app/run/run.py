@@ -44,6 +44,7 @@ from rawko.app.run.stores import Stores, open_stores
 from rawko.app.run.taking_up import take_up
 from rawko.app.run.workspace_report import Witness
 from rawko.app.secrecy.session_secrets import masker_of
+from rawko.chart import Chart
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.bindings import Bindings
 from rawko.providers.metering.metered import MeteredProvider
@@ -78,6 +79,7 @@ class Run:
         parent: The run that this one is a lane of, and `common` what it has from it.
         on_override: Told of every override that another process has left, and of what became of it.
         guard: Puts something before the provider: limits that several runs share.
+        charts: By their names, in the place of today's: those that a run that goes on was recorded with.
     """
 
     settings: Settings
@@ -88,6 +90,7 @@ class Run:
     log: LogWriter | None = None
     on_override: OverrideListener | None = None
     guard: Guard | None = None
+    charts: Mapping[str, Chart] = field(default_factory=dict)
     is_resumed: bool = False
     continues: str | None = None
     first_event: tuple[str, Mapping[str, Any]] | None = None
@@ -166,6 +169,7 @@ class Run:
             lane_bindings() if self._lanes is None else lane_bindings(self._lanes.run),
             self._cache,
             self._adoption,
+            self.charts,
         )
         return assemble(self.settings, self.id, self.agent, prompt, parts, is_interactive=self.is_interactive)
 

@@ -71,6 +71,13 @@ def fleet_budget(options: BudgetOptions) -> None:
     raise typer.Exit(budget_command(options))
 
 
+def fleet_workers(json: ReportAsJson = False) -> None:
+    """List the workers that live: their releases of rawko, what they have at work."""
+    from rawko.cli.fleet.workers import workers_command
+
+    raise typer.Exit(workers_command(as_json=json))
+
+
 def queue() -> None:
     """Look at the fleet's queues, hold them, bound them, try dead runs again."""
 
@@ -114,7 +121,7 @@ def queue_limits(options: LimitOptions) -> None:
 def queue_requeue(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A dead run, or the beginning of its id.")],
 ) -> None:
-    """Try a dead run again, from where it stands."""
+    """Try a dead run again, from where it stands; let any worker try one that waits for a release of rawko."""
     from rawko.cli.fleet.queue import requeue_command
 
     raise typer.Exit(requeue_command(run))

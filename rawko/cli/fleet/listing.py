@@ -54,6 +54,11 @@ def print_tasks(fleet: Fleet, tenant: str | None, queue: str | None, *, as_json:
             how = _HOW.get(str(task.question.get("kind")), "rawko answer {run} TEXT").format(run=task.run)
             print(f"  {paint('asks', 'yellow')} {exact_line(str(task.question.get('text', '')))}")
             print(f"       {paint(visible_line(how), 'dim')}")
+        elif task.state == "queued" and task.kept_for:
+            waits = f"for a worker of rawko {task.kept_for}: {task.reason or 'it began with that'}"
+            print(f"  {paint('waits', 'yellow')} {visible_line(waits)}")
+            how = f"any other tries it with: rawko queue requeue {task.run}; rawko fleet workers lists those that live"
+            print(f"        {paint(visible_line(how), 'dim')}")
         elif task.state == "queued" and task.reason and not task.failures + task.takeovers:
             print(f"  {paint('waits', 'yellow')} {visible_line(task.reason)}")
         elif task.state == "dead":

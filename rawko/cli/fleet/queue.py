@@ -48,7 +48,7 @@ def _listed(fleet: Fleet, *, as_json: bool) -> int:
     print(paint(columns.header(), "dim"))
     for one in queues:
         line = columns.line(_cells(one))
-        is_held = one.is_paused or one.is_draining or bool(one.counts.get("dead"))
+        is_held = one.is_paused or one.is_draining or bool(one.counts.get("dead") or one.kept)
         print(paint(line, "yellow") if is_held else line)
     return 0
 
@@ -61,13 +61,15 @@ def _as_json(one: QueueState) -> dict[str, Any]:
         "is_paused": one.is_paused,
         "is_draining": one.is_draining,
         "limits": {name: getattr(one.limits, name) for name in one.limits.__slots__},
+        "kept_for": dict(one.kept),
     }
 
 
 def _cells(one: QueueState) -> tuple[str, ...]:
     count = {name: str(one.counts.get(name, 0)) for name in ("queued", "running", "waiting", "dead", "ended")}
     held = [name for name, is_so in {"paused": one.is_paused, "draining": one.is_draining}.items() if is_so]
-    told = ", ".join([*held, *_bounds(one.limits)])
+    kept = [f"{count} for rawko {release}" for release, count in one.kept.items()]
+    told = ", ".join([*held, *_bounds(one.limits), *kept])
     return (
         visible_line(one.queue),
         count["queued"],
@@ -134,7 +136,7 @@ def limits_command(options: LimitOptions) -> int:
 
 
 def requeue_command(run: str) -> int:
-    """Try a dead run again."""
+    """Try a dead run again, or one that waits for a worker of one release."""
 
     def requeue(fleet: Fleet) -> int:
         found = fleet.find(run)

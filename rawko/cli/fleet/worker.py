@@ -33,6 +33,7 @@ def worker_command(options: WorkerOptions) -> int:
 
 
 def _work(fleet: Fleet, options: WorkerOptions, queues: list[str], folder: Path) -> int:
+    from rawko.fleet.releases import own_release
     from rawko.fleet.task import NAMES, is_name
     from rawko.fleet.working.worker import Worker
     from rawko.fleet.working.worker import WorkerOptions as How
@@ -43,7 +44,7 @@ def _work(fleet: Fleet, options: WorkerOptions, queues: list[str], folder: Path)
     fleet.prepare_queue()
     how = How(queues, options.slots, folder, environment(), options.sandbox, options.once)
     worker = Worker(fleet, how, _tell)
-    _tell(f"worker {worker.name}: {options.slots} slots, queues {', '.join(queues)}")
+    _tell(f"worker {worker.name}: rawko {own_release()}, {options.slots} slots, queues {', '.join(queues)}")
     worker.run()
     _tell("done")
     return 0

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rawko.cli.fleet.place import fleet_task
 from rawko.cli.output import visible_line
 from rawko.cli.runs.travel import carry_out
 from rawko.cli.trust.question import judge as person
@@ -51,6 +52,11 @@ def migrate_command(runs: Sequence[str], *, is_all: bool, is_dry: bool, as_json:
 
     if is_all and runs:
         return _refused("name runs, or say --all: not both")
+    for run in runs:
+        if fleet_task(run) is not None:
+            return _refused(
+                f"run {run!r} is of the fleet, whose workers go on with it in the charts that it began with"
+            )
     told = carry_out(do, _tell, as_json=as_json, judge=person(is_granted=is_trusted))
     if isinstance(told, int):
         return told

@@ -17,12 +17,15 @@ from sqlalchemy import Engine
 
 from rawko.fleet.engine import QueueLimits
 from rawko.fleet.errors import FleetError
+from rawko.fleet.task import FORMAT
 
 SCHEMA: Final = "rawko_fleet_dbos"
 """Of DBOS's tables: apart from those of an application of the user's own in the same database."""
 APPLICATION: Final = "rawko"
-VERSION: Final = "rawko-fleet-1"
-"""The application version of all tasks. It names the format of a task, not the code: a deploy strands no run."""
+VERSIONS: Final = tuple(f"rawko-fleet-{number}" for number in range(FORMAT, 0, -1))
+"""The application versions whose tasks are taken here, the present one first. They name the format of a task, not the
+code: a deploy strands no run."""
+VERSION: Final = VERSIONS[0]
 WORKFLOW: Final = "rawko_run"
 _NEEDED: Final = {
     "start_queued_workflows": {"queue", "executor_id", "app_version", "queue_partition_key", "owner_xid"},

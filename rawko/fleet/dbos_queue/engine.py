@@ -5,6 +5,8 @@ queued               ENQUEUED
 claimed              PENDING, with the worker as executor and the claim's token as owner
 done                 SUCCESS, with the outcome as output
 withdrawn            CANCELLED
+
+The application version is the format of the task; of a run that is kept for a name, format and name.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 from uuid import uuid4
 
-from sqlalchemy import Connection, Engine, case, update
+from sqlalchemy import Connection, Engine, case, func, update
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
@@ -24,6 +26,7 @@ from rawko.fleet.database import shown, telling
 from rawko.fleet.dbos_queue.access import (
     APPLICATION,
     VERSION,
+    VERSIONS,
     WORKFLOW,
     client_of,
     for_one,
@@ -75,27 +78,35 @@ class DbosEngine:
             run,
         )
         # A run that is there already is left alone by that; one that has ended begins again here.
-        again = {"status": "ENQUEUED", "queue_name": queue, "executor_id": None, "completed_at": None}
+        again: dict[str, Any] = {"status": "ENQUEUED", "queue_name": queue, "executor_id": None, "completed_at": None}
+        again["application_version"] = self._format
         ended = self._row(run).where(self._status.c.status.not_in(_ACTIVE))
         ended = ended.values(**again, owner_xid=None, started_at_epoch_ms=None, updated_at=self._now())
         options = self._system.engine.get_execution_options()  # which schema DBOS's tables are in
         within.execute(ended, execution_options=options)
+        kept = self._row(run).where(self._status.c.status.in_(("ENQUEUED", "DELAYED")))
+        kept = kept.where(self._status.c.application_version != self._format)
+        within.execute(kept.values(application_version=self._format, status="ENQUEUED"), execution_options=options)
         if delay_s > 0:
             waiting = self._row(run).where(self._status.c.status == "ENQUEUED")
             waiting = waiting.values(status="DELAYED", delay_until_epoch_ms=self._after(delay_s))
             within.execute(waiting, execution_options=options)
 
-    def claim(self, worker: str, queues: Sequence[str], count: int, without: Collection[str] = ()) -> Sequence[Claim]:
+    def claim(
+        self, worker: str, queues: Sequence[str], count: int, without: Collection[str] = (), kept_for: str = ""
+    ) -> Sequence[Claim]:
+        versions = (*((_kept(kept_for),) if kept_for else ()), *VERSIONS)
         with self._telling():
             self._free_dead()
             self._wake_delayed()
             found: list[Claim] = []
             for queue in queues:
-                if len(found) < count:
-                    found += self._claim_of(worker, queue, count - len(found), without)
+                for version in versions:
+                    if len(found) < count:
+                        found += self._claim_of(worker, queue, count - len(found), without, version)
             return found
 
-    def _claim_of(self, worker: str, queue: str, count: int, without: Collection[str]) -> list[Claim]:
+    def _claim_of(self, worker: str, queue: str, count: int, without: Collection[str], version: str) -> list[Claim]:
         """Claims of one queue: one of each tenant in turn, in an order drawn anew, until there is no room left."""
         found: list[Claim] = []
         tenants = [tenant for tenant in self._system.get_queue_partitions(queue) if tenant not in without]
@@ -104,24 +115,28 @@ class DbosEngine:
             for tenant in tuple(tenants):
                 if len(found) == count:
                     break
-                claim = self._claim_one(worker, queue, tenant)
+                claim = self._claim_one(worker, queue, tenant, version)
                 if claim is None:
                     tenants.remove(tenant)
                 else:
                     found.append(claim)
         return found
 
-    def _claim_one(self, worker: str, queue: str, tenant: str) -> Claim | None:
+    def _claim_one(self, worker: str, queue: str, tenant: str, version: str) -> Claim | None:
         known = self._client.retrieve_queue(queue)
         if known is None:
             known = self._client.register_queue(queue, on_conflict="never_update")
         token = uuid4().hex
         try:
-            runs, _ = self._system.start_queued_workflows(for_one(known), worker, VERSION, tenant, owner_xid=token)
+            runs, _ = self._system.start_queued_workflows(for_one(known), worker, version, tenant, owner_xid=token)
         except DBAPIError as error:
             if self._system.is_lock_conflict(error) or self._system.is_serialization_conflict(error):
                 return None  # another worker claims of the same queue at this moment
             raise
+        if runs and version in VERSIONS[1:]:  # what is written from now on, workers of the older format cannot read
+            mine = self._row(runs[0]).where(self._status.c.owner_xid == token)
+            with self._system.engine.begin() as connection:
+                connection.execute(mine.values(application_version=VERSION))
         return Claim(runs[0], queue, tenant, token) if runs else None
 
     def beat(self, worker: str, claims: Collection[Claim], *, is_all: bool = False) -> Collection[Claim]:
@@ -146,7 +161,7 @@ class DbosEngine:
                 mine = self._row(run).where(self._status.c.status == "PENDING", self._status.c.owner_xid == token)
                 connection.execute(mine.values(**again, updated_at=self._now()))
 
-    def release(self, claim: Claim, *, outcome: str | None = None, delay_s: float = 0.0) -> bool:
+    def release(self, claim: Claim, *, outcome: str | None = None, delay_s: float = 0.0, keep_for: str = "") -> bool:
         with self._telling():
             if outcome is not None:
                 told = json.dumps(outcome)
@@ -156,6 +171,8 @@ class DbosEngine:
             again: dict[str, Any] = {"status": "ENQUEUED", "executor_id": None, "owner_xid": None}
             if delay_s > 0:
                 again |= {"status": "DELAYED", "delay_until_epoch_ms": self._after(delay_s)}
+            if keep_for:
+                again["application_version"] = _kept(keep_for)
             mine = self._row(claim.run).where(
                 self._status.c.status == "PENDING", self._status.c.owner_xid == claim.token
             )
@@ -183,6 +200,10 @@ class DbosEngine:
             known = self._client.retrieve_queue(queue)
             return QueueLimits() if known is None else limits_of(known)
 
+    def living(self) -> Sequence[str]:
+        with self._telling():
+            return self._sessions.living()
+
     def forget(self, worker: str) -> None:
         with self._telling():
             self._free([worker])
@@ -197,6 +218,11 @@ class DbosEngine:
     @property
     def _status(self) -> Any:
         return self._system.tables.workflow_status
+
+    @property
+    def _format(self) -> Any:
+        """The application version of a row without the name that it is kept for, as an expression of SQL."""
+        return func.split_part(self._status.c.application_version, " ", 1)
 
     def _row(self, run: str) -> Any:
         return update(self._status).where(self._status.c.workflow_uuid == run)
@@ -242,3 +268,7 @@ class DbosEngine:
             if not is_of_dbos(error):
                 raise
             raise FleetError(f"the fleet's database {shown(self._url)}: {error}") from error
+
+
+def _kept(name: str) -> str:
+    return f"{VERSION} {name}"

@@ -28,6 +28,8 @@ _BEAT: Final = text(f"""INSERT INTO {SCHEMA}.workers (worker, lock_key, beat_at)
     VALUES (:worker, :key, clock_timestamp()) ON CONFLICT (worker) DO UPDATE SET beat_at = clock_timestamp()""")
 _STALE: Final = text(f"""SELECT worker, lock_key, beat_at < clock_timestamp() - make_interval(secs => :lease)
     FROM {SCHEMA}.workers WHERE beat_at < clock_timestamp() - make_interval(secs => :dead)""")
+_LIVING: Final = text(f"""SELECT worker FROM {SCHEMA}.workers
+    WHERE beat_at >= clock_timestamp() - make_interval(secs => :lease)""")
 _END: Final = text(f"DELETE FROM {SCHEMA}.workers WHERE worker = :worker")
 _CUT: Final = text("""SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE application_name IN :names AND pid <> pg_backend_pid() AND usename = current_user""").bindparams(
@@ -77,6 +79,11 @@ class Sessions:
         except SQLAlchemyError:
             self.close()
             raise
+
+    def living(self) -> Sequence[str]:
+        """Workers whose latest beat is not older than `LEASE_S`."""
+        with self._database.connect() as connection:
+            return [str(row[0]) for row in connection.execute(_LIVING, {"lease": LEASE_S})]
 
     def take_dead(self) -> Sequence[str]:
         """Workers that are gone; empty where this process cannot judge that yet."""

@@ -28,6 +28,7 @@ class Order:
         tenant: Whose task it is.
         environ: Of rawko, keys included; the journal's address is the fleet's.
         is_sandboxed: The worker's own rule, whatever the task says.
+        began_with: The release of rawko that has begun the run; None where it has not begun, or that is not known.
     """
 
     run: str
@@ -39,15 +40,21 @@ class Order:
     environ: Mapping[str, str]
     is_sandboxed: bool
     letters: tuple[Letter, ...] = ()
+    began_with: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the run is: rows of its journal; and its state folder, once that is known."""
+    """How far the run is: rows of its journal; and its state folder, once that is known.
+
+    Attributes:
+        release: Of the rawko that begins it now; None where it has begun before.
+    """
 
     steps: int
     workspace: str | None = None
     state: str | None = None
+    release: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +76,12 @@ class Result:
     """What became of the attempt.
 
     Attributes:
-        kind: "ended" and "waiting" have a report; "again": let go of, to go on elsewhere; "failed" may pass;
-            "hopeless" will not.
-        reason: Of "failed" and "hopeless"; of "again" where the run waits for something.
+        kind: "ended" and "waiting" have a report; "again": let go of, to go on elsewhere; "left": to a worker of the
+            release that it began with; "failed" may pass; "hopeless" will not.
+        reason: Of "left", "failed" and "hopeless"; of "again" where the run waits for something.
     """
 
-    kind: Literal["ended", "waiting", "again", "failed", "hopeless"]
+    kind: Literal["ended", "waiting", "again", "left", "failed", "hopeless"]
     outcome: str = ""
     reason: str = ""
     report: Mapping[str, Any] | None = None

@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
 
+from rawko.app.migrating.as_recorded import NeedsItsVersion, prepare_as_recorded
 from rawko.app.records.journal import URL_VARIABLE as JOURNAL_URL
 from rawko.app.records.record import has_record
 from rawko.app.run import inbox
@@ -27,7 +28,6 @@ from rawko.app.run.driving.questions import OUT_OF_BUDGET
 from rawko.app.run.headless import Headless
 from rawko.app.run.recorded import run_of, run_to_cancel
 from rawko.app.run.report import Report
-from rawko.app.run.resume import prepare
 from rawko.app.run.run import Run
 from rawko.app.views.summary import read_run
 from rawko.config import ConfigError, Flags, Settings, changed_by, load_settings
@@ -35,12 +35,14 @@ from rawko.fleet.database import is_away
 from rawko.fleet.errors import FleetError
 from rawko.fleet.limits.guarding import guard_of
 from rawko.fleet.records import LARGER, Letter
+from rawko.fleet.releases import own_release
 from rawko.fleet.task import FORMAT
 from rawko.fleet.working.order import ALIVE, DRAIN, FENCED, Order, Progress, Result, Said, Taken
 from rawko.fleet.working.places import is_begun, make_place, remember
 from rawko.processes.keys import protect
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.ports import Answer, People, Question
+from rawko.runtime.replay.replay import ReplayError
 from rawko.tools.commands.environment import is_public
 from rawko.tools.sandbox import SandboxError
 from rawko.trust.project import refuse
@@ -82,6 +84,9 @@ def _result(order: Order, signs: _Signs) -> Result:
     except ConfigError as error:
         if is_away(error):
             return Result("again", reason=f"the database is away: {error}")
+        needs_another = isinstance(error, NeedsItsVersion) or isinstance(error.__cause__, ReplayError)
+        if needs_another and order.began_with not in (None, own_release()):
+            return Result("left", reason=str(error))
         return Result("failed" if isinstance(error.__cause__, SandboxError) else "hopeless", reason=str(error))
     except Exception as error:  # noqa: BLE001 - a defect of ours must not end without a word
         return Result("failed", reason=f"{type(error).__name__}: {error}")
@@ -96,8 +101,9 @@ async def _run(order: Order, signs: _Signs) -> Result:
         return Result("again")
     workspace = await asyncio.to_thread(make_place, order)
     settings = _settings(order, workspace)
-    signs.send(Progress(0, str(workspace), str(settings.state_dir)))
-    run = await _going_on(order, settings, signs) if has_record(settings, order.run) else _new(order, settings)
+    has_begun = has_record(settings, order.run)
+    signs.send(Progress(0, str(workspace), str(settings.state_dir), None if has_begun else own_release()))
+    run = await _going_on(order, settings, signs) if has_begun else _new(order, settings)
     watch = _Watch(run, signs)
     run.guard = guard_of(run, order.tenant, order.environ[JOURNAL_URL], signs.let_go, signs.give_up)
     run.observe = watch.see
@@ -126,18 +132,19 @@ def _new(order: Order, settings: Settings) -> Run:
 
 
 async def _going_on(order: Order, current: Settings, signs: _Signs) -> Run:
-    record = await prepare(order.run, current)
+    found = await prepare_as_recorded(order.run, current)
+    record = found.record
     settings = replace(record.settings, sandbox=record.settings.sandbox or order.is_sandboxed)
     letters = [*order.letters]
     for letter in letters:
         if letter.kind == "cancel":
             signs.send(Taken(letter.id))
-            return run_to_cancel(record, letter.who)
+            return run_to_cancel(record, letter.who, found.charts)
     for letter in letters:
         if letter.kind == LARGER:
             settings = changed_by(settings, Flags(json.loads(letter.text)))
             signs.send(Taken(letter.id))
-    run = run_of(record, settings)
+    run = run_of(record, settings, found.charts)
     policy: People = Headless(settings.headless, settings.default_answers)
     for letter in letters:
         if letter.kind == LARGER:

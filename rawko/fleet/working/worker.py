@@ -37,6 +37,7 @@ from rawko.workspace.packs.opening import URL_VARIABLE as PACKS_URL
 BEAT_S: Final = 0.5
 CLAIM_S: Final = 0.3
 SIGN_S: Final = 1.0
+ANNOUNCE_S: Final = 5.0
 DRAIN_S: Final = 8.0
 """After so long a process that should have stopped is killed: the worker is gone within 10 s."""
 _AWAY_MOST_S: Final = 5.0
@@ -101,9 +102,10 @@ class Worker:
         self._attempts: list[_Attempt] = []
         self._signals = 0
         self._drained_at: float | None = None
-        self._next = dict.fromkeys(("beat", "claim", "sign"), 0.0)
+        self._next = dict.fromkeys(("beat", "claim", "sign", "announce"), 0.0)
         self._away_s = 0.0
         self._is_idle = False
+        self._refusal: FleetError | None = None
         self._taken: list[int] = []
 
     def run(self) -> None:
@@ -118,6 +120,8 @@ class Worker:
             while not self._is_done():
                 self._turn()
             self._leave()
+            if self._refusal is not None:
+                raise self._refusal
         finally:
             for attempt in self._attempts:
                 attempt.process.kill()
@@ -150,6 +154,9 @@ class Worker:
         if now >= self._next["beat"]:
             self._next["beat"] = now + BEAT_S
             self._reach(self._speak)
+        if now >= self._next["announce"] and not self._away_s:
+            self._next["announce"] = now + ANNOUNCE_S
+            self._reach(self._announce)
         is_open = self._drained_at is None and len(self._attempts) < self._options.slots
         if is_open and now >= self._next["claim"] and not self._away_s:
             self._next["claim"] = now + CLAIM_S
@@ -161,7 +168,10 @@ class Worker:
             call()
         except FleetError as error:
             if not error.is_retryable:
-                raise
+                if self._refusal is not None or not self._attempts:
+                    raise
+                self._refuse(error)
+                return
             if not self._away_s:
                 self._tell(f"{error}; trying again until it answers")
             self._away_s = min(max(self._away_s * 2, BEAT_S), _AWAY_MOST_S)
@@ -171,7 +181,16 @@ class Worker:
                 self._tell("the database answers again")
             self._away_s = 0.0
 
+    def _refuse(self, error: FleetError) -> None:
+        """The database is not for this worker any more: its runs stop where they stand, and it ends."""
+        self._refusal = error
+        self._tell(f"{error}; this worker ends")
+        self._signals = max(self._signals, 1)
+
     # ------------------------------------------------------------ with the database
+
+    def _announce(self) -> None:
+        self._fleet.announce(self.name, self._options.queues, self._options.slots)
 
     def _speak(self) -> None:
         while self._taken:
@@ -206,12 +225,25 @@ class Worker:
         result = attempt.result or Result("failed", reason=_how_ended(attempt.process.exitcode))
         if attempt.result is None and self._drained_at is not None:
             result = Result("again")
+        if result.kind in ("failed", "hopeless") and self._is_outdated():
+            result = Result("again")
         if not attempt.is_lost:
             self._note(attempt, result)
         self._attempts.remove(attempt)
         self._next["claim"] = 0.0
         attempt.process.join()
         attempt.pipe.close()
+
+    def _is_outdated(self) -> bool:
+        """Whether a newer rawko has changed the tables, which a run must not be blamed for."""
+        if self._refusal is None:
+            try:
+                self._fleet.check()
+            except FleetError as error:
+                if error.is_retryable:
+                    raise
+                self._refuse(error)
+        return self._refusal is not None
 
     def _note(self, attempt: _Attempt, result: Result) -> None:
         claim = attempt.claim
@@ -235,6 +267,12 @@ class Worker:
                 delay_s = _WAITING_S if result.reason else 0.0
                 is_ours = self._fleet.give_back(claim, self.name, waits_for=result.reason, delay_s=delay_s, **told)
                 line = f"released after {attempt.steps} steps{f': {result.reason}' if result.reason else ''}"
+            case "left":
+                release = str(attempt.task.release)
+                is_ours = self._fleet.give_back(
+                    claim, self.name, waits_for=result.reason, keep_for=release, delay_s=_WAITING_S, **told
+                )
+                line = f"left to a worker of rawko {release}: {result.reason}"
             case "failed":
                 delay_s = min(2.0**attempt.task.failures, _RETRY_MOST_S)
                 is_ours = self._fleet.give_back(claim, self.name, reason=result.reason, delay_s=delay_s, **told)
@@ -264,6 +302,7 @@ class Worker:
             self._environ(),
             self._options.is_sandboxed,
             tuple(letters),
+            task.release if task.has_begun else None,
         )
         process = self._context.Process(target=begin, args=(order, there), name=claim.run, daemon=True)
         process.start()
@@ -310,6 +349,8 @@ class Worker:
                         attempt.steps = max(attempt.steps, message.steps)
                         if message.state is not None:
                             attempt.place |= {"workspace": message.workspace, "state": message.state}
+                            if message.release is not None:
+                                attempt.place["release"] = message.release
                             self._next["beat"] = 0.0
                     case Taken():
                         self._taken.append(message.letter)

@@ -16,7 +16,7 @@ from rawko.app.run.parts.invoked_agents import running_agents
 from rawko.app.run.parts.lanes import lane_bindings
 from rawko.chart import Chart, ChartError, shipped_charts
 from rawko.chart.check import check_chart
-from rawko.chart.lint import has_errors
+from rawko.chart.errors import Diagnostic
 from rawko.config import ConfigError, Settings, project_of
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.errors import BindingError, ContextError
@@ -39,7 +39,7 @@ def agent_machines(
     lanes: Bindings | None = None,
     judging: Bindings | None = None,
     adoption: Bindings | None = None,
-) -> Mapping[str, Machine]:
+) -> dict[str, Machine]:
     """Chart and bindings by what agents' files name in `chart`: a shipped stem, or the path of a chart (C-09).
 
     A chart of the project's own may use everything that the agent loop binds, the functions of its own bindings, and
@@ -120,6 +120,21 @@ def _accepted_charts(found: str) -> str:
     return f"{accepted(shipped_charts(), found=found)}, or the path of a chart in the workspace"
 
 
+def put_in_place(machines: dict[str, Machine], charts: Mapping[str, Chart]) -> None:
+    """Put charts that a run was recorded with in the place of today's of the same names.
+
+    Raises:
+        ConfigError: One names what is not bound any more.
+    """
+    for stem, (chart, bindings) in machines.items():
+        earlier = charts.get(chart.name)
+        if earlier is not None and earlier.hash != chart.hash:
+            if defects := _unbound(earlier, bindings):
+                told = "; ".join(one.message.partition(";")[0] for one in defects)
+                raise ConfigError(f"the chart {chart.name!r} as it was then does not fit what is bound now: {told}")
+            machines[stem] = earlier, bindings
+
+
 def check_machines(settings: Settings, machines: Mapping[str, Machine]) -> None:
     """Refuse a chart whose names are not bound, or that cannot take what an agent is given, before a task starts.
 
@@ -146,12 +161,16 @@ def check_machines(settings: Settings, machines: Mapping[str, Machine]) -> None:
 
 
 def _check_own(config: AgentConfig, chart: Chart, bindings: Bindings) -> None:
+    if defects := _unbound(chart, bindings):
+        told = "\n".join(map(str, defects))
+        raise ConfigError(f"agent {config.name!r}: its chart has defects:\n{told}")
+
+
+def _unbound(chart: Chart, bindings: Bindings) -> list[Diagnostic]:
+    """The errors of a chart with its bindings."""
     from rawko.runtime.bindings_lookup import bound_names
 
-    findings = check_chart(chart, bound_names(bindings))
-    if has_errors(findings):
-        told = "\n".join(str(finding) for finding in findings if finding.severity == "error")
-        raise ConfigError(f"agent {config.name!r}: its chart has defects:\n{told}")
+    return [found for found in check_chart(chart, bound_names(bindings)) if found.severity == "error"]
 
 
 def _check_agents(config: AgentConfig, parameters: Sequence[str], agents: Mapping[str, AgentConfig]) -> None:
