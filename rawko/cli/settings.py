@@ -10,7 +10,7 @@ from rawko.cli.options.expanding import NO_FLAGS
 from rawko.cli.output import visible_line
 from rawko.config import ConfigError, Flags, Settings, load_settings
 from rawko.processes.keys import environment
-from rawko.trust.project import Judge, never
+from rawko.trust.project import Judge, grant, never
 
 
 def settings_here(
@@ -33,6 +33,20 @@ def settings_here(
     """
     given = Flags({**dict(flags.only("budget", "assume_yes").items()), "bindings": bindings})
     return load_settings(current_folder(), given, _environ(), judge=judge, has_powers=has_powers)
+
+
+def settings_of_next_run(flags: Flags) -> Settings:
+    """Settings of the current folder as a run would have them if all that the project asks for were granted.
+
+    They are for a command that says what a run could do: nothing of them may be opened, run or sent anywhere.
+
+    Args:
+        flags: As a run would be given them.
+
+    Raises:
+        ConfigError: The folder is gone, or its configuration is malformed.
+    """
+    return load_settings(current_folder(), flags, _environ(), judge=grant)
 
 
 def settings_to_look(*, judge: Judge = never, bindings: str | None = None, is_told: bool = True) -> Settings:

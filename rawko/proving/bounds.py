@@ -14,6 +14,15 @@
     accepted: {cycles: "why it may fail"}   properties whose failure is known, each with its reason
     answers: {has_grown: true}              of a monitor, and alone there: how guards answer that read data
 
+and for `permissions` (`rawko.proving.permissions`):
+
+    agents: {author: [developer]}           who an invocation runs: names, or a parameter of the agent's file:
+      reviews: {parameter: reviewers, default: [reviewer]}
+    approvals: [PUBLISH, ask_editor]        events and actors by which a person approves what was done before
+    untrusted: [read, mcp__web__*]          tools that read untrusted content, and nothing else
+    outside: [mcp__mail__send]              tools that write outside; in both lists: both
+    inside: ["bash(git status *)"]          tools that do neither; of a rule with a pattern: the calls that it allows
+
 It stands beside the chart as `NAME.bounds.yml`, or is named by `--bounds`.
 """
 
@@ -40,6 +49,11 @@ KEYS = (
     "leads_to",
     "accepted",
     "answers",
+    "agents",
+    "approvals",
+    "untrusted",
+    "outside",
+    "inside",
 )
 BUDGET_KEYS = ("guard", "goes_on", "counted_by", "refilled_by")
 MAX_BYTES = 1_000_000
@@ -49,6 +63,15 @@ MAX_VALUES = 1_000
 
 class BoundsError(ValueError):
     """A bounds file cannot be used; says where and what would be accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedAgents:
+    """Who an invocation runs: agents by name; or those that a parameter of the agent's file names, which are `names`
+    where it names none."""
+
+    names: tuple[str, ...]
+    parameter: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +87,11 @@ class Bounds:
     leads_to: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     accepted: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, bool | str] = field(default_factory=dict)
+    agents: Mapping[str, NamedAgents] = field(default_factory=dict)
+    approvals: frozenset[str] = frozenset()
+    untrusted: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    inside: tuple[str, ...] = ()
 
 
 NO_BOUNDS = Bounds()
@@ -111,6 +139,11 @@ def read_bounds(path: Path) -> Bounds:
         leads_to=_lists(path, "leads_to", content.get("leads_to")),
         accepted=_reasons(path, content.get("accepted")),
         answers=_answers(path, content.get("answers")),
+        agents=_agents(path, content.get("agents")),
+        approvals=frozenset(_names(path, "approvals", content.get("approvals"))),
+        untrusted=_names(path, "untrusted", content.get("untrusted")),
+        outside=_names(path, "outside", content.get("outside")),
+        inside=_names(path, "inside", content.get("inside")),
     )
 
 
@@ -197,6 +230,29 @@ def _answers(path: Path, found: Any) -> dict[str, bool | str]:
             "or `not` and such a guard is accepted"
         )
     return dict(found)
+
+
+def _agents(path: Path, found: Any) -> dict[str, NamedAgents]:
+    if found is None:
+        return {}
+    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+        raise BoundsError(f"{path}: agents is {found!r}; a mapping from invocations to lists of agents is accepted")
+    return {name: _named_agents(path, f"agents.{name}", one) for name, one in found.items()}
+
+
+def _named_agents(path: Path, where: str, found: Any) -> NamedAgents:
+    if not isinstance(found, dict):
+        names, parameter = _names(path, where, found), ""
+    elif set(found) == {"parameter", "default"} and isinstance(found["parameter"], str):
+        names, parameter = _names(path, f"{where}.default", found["default"]), found["parameter"]
+    else:
+        raise BoundsError(
+            f"{path}: {where} is {found!r}; a list of agents is accepted, or a mapping with the keys parameter (a "
+            "name) and default (a list of agents)"
+        )
+    if not names:
+        raise BoundsError(f"{path}: {where} names no agent; a list of at least one is accepted")
+    return NamedAgents(names, parameter)
 
 
 def _reasons(path: Path, found: Any) -> dict[str, str]:

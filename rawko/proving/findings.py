@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 from rawko.chart.definition import Position
+from rawko.proving.bounds import Bounds
 from rawko.proving.exploring.compiled import STILL, Label
 from rawko.proving.exploring.exploration import Exploration
 from rawko.proving.outcomes import Outcome
@@ -28,6 +29,23 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A use of a tool on the way of a counterexample.
+
+    Attributes:
+        after: So many steps of the way come before it.
+        agent: Who uses it; "" for the machine itself.
+        does: What it comes to, in one or two words, for programs; `text`: in a sentence.
+    """
+
+    after: int
+    agent: str
+    tool: str
+    does: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A property with its verdict.
 
@@ -38,6 +56,7 @@ class Finding:
         round: Active states of the cycle that follows the way, one tuple each: there its steps begin.
         turns: The steps of that cycle, in order; the last one leads to where the way ends.
         places: In the chart, where the finding is about some.
+        uses: Of tools, along the way.
     """
 
     property: str
@@ -48,6 +67,15 @@ class Finding:
     round: tuple[tuple[str, ...], ...] = ()
     turns: tuple[tuple[Move, Outcome], ...] = ()
     places: tuple[Position, ...] = ()
+    uses: tuple[ToolUse, ...] = ()
+
+
+def accepted_by(bounds: Bounds, finding: Finding) -> Finding:
+    """The finding, marked where it is not proved and the bounds say why that may be."""
+    reason = bounds.accepted.get(finding.property)
+    if reason is None or finding.verdict not in (Verdict.REFUTED, Verdict.UNDETERMINED):
+        return finding
+    return replace(finding, verdict=Verdict.ACCEPTED, text=f"{finding.text}; accepted: {reason}")
 
 
 def all_of(count: int) -> str:

@@ -29,6 +29,9 @@ def unknown_names(system: ControlSystem, properties: Collection[str]) -> Iterato
     yield from _unknown("sends", bounds.sends, actions, "actions")
     if system.step.data.known_fields is not None:
         yield from _unknown("context", bounds.context, system.step.data.known_fields, "context fields")
+    yield from _unknown("agents", bounds.agents, system.step.invocations, "invocations")
+    approving = (*system.events, *system.step.invocations)
+    yield from _unknown("approvals", bounds.approvals, approving, "events and invocations")
     if bounds.answers:
         yield f"answers names {', '.join(map(repr, sorted(bounds.answers)))}; only bounds of a monitor may have answers"
     states = {name for name, others in bounds.leads_to.items() for name in (name, *others)}

@@ -13,7 +13,7 @@ from typing import Final
 from rawko.proving.contracts import contracts, has_contracts
 from rawko.proving.exploring.compiled import ASKED, CANCEL, CANCELS, PERSON, STILL, TAKEN, Label, is_no_persons
 from rawko.proving.exploring.exploration import Exploration
-from rawko.proving.findings import Finding, Verdict, all_of, listed, plural, problem_of, refuted
+from rawko.proving.findings import Finding, Verdict, accepted_by, all_of, listed, plural, problem_of, refuted
 from rawko.proving.graph.graphs import Graph, leading_to_cycles, reached_from, shortest_cycle, successors
 from rawko.proving.graph.termination import Step, endless_cycle
 from rawko.proving.monitoring.monitor import MonitorStep
@@ -196,18 +196,11 @@ def check_properties(
     found: Exploration, names: Iterable[str] = (), monitors: Iterable[MonitorStep] = ()
 ) -> list[Finding]:
     """Verdicts on the named properties, or on all, and on monitors; those that the bounds accept are marked."""
-    checked: list[Finding] = []
     spoken_of = {"leads_to": bool(found.system.bounds.leads_to), "contracts": has_contracts(found.system.source)}
     every = tuple(name for name in PROPERTIES if spoken_of.get(name, True))
     findings = [PROPERTIES[name](found) for name in tuple(names) or every]
     findings += [check_monitor(found, monitor) for monitor in monitors]
-    for finding in findings:
-        reason = found.system.bounds.accepted.get(finding.property)
-        if reason is not None and finding.verdict in (Verdict.REFUTED, Verdict.UNDETERMINED):
-            text = f"{finding.text}; accepted: {reason}"
-            finding = replace(finding, verdict=Verdict.ACCEPTED, text=text)
-        checked.append(finding)
-    return checked
+    return [accepted_by(found.system.bounds, finding) for finding in findings]
 
 
 def _ends(found: Exploration) -> list[int]:

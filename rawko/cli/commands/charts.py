@@ -102,7 +102,8 @@ def prove(
         typer.Option(
             "--property",
             metavar="NAME",
-            help="reachable, end, stuck, cycles, errors, cancel, leads_to, contracts; all by default.",
+            help="reachable, end, stuck, cycles, errors, cancel, leads_to, contracts, all of these by default; "
+            "permissions: of the agents of this folder.",
         ),
     ] = None,
     monitor: Annotated[
@@ -132,12 +133,20 @@ def prove(
         Optional[Path],  # noqa: UP045
         typer.Option(metavar="DIR", help="Draw each counterexample on the chart, as SVG in this folder."),
     ] = None,
+    table: Annotated[
+        bool, typer.Option("--table", help="Tell which tools the folder's agents may use in which state.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With permissions: as in a run with --yes.")] = False,
+    sandbox: Annotated[
+        Optional[bool],  # noqa: UP045
+        typer.Option("--sandbox/--no-sandbox", help="With permissions: as in a run with it.", show_default=False),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
     bindings: BindingsOption = None,
     trust_code: TrustCode = False,
 ) -> None:
     """Explore every configuration of a chart. Exit 0: proved, 1: refuted, 3: undetermined."""
-    from rawko.cli.proving.prove import Outputs, prove_command
+    from rawko.cli.proving.prove import Asked, Outputs, prove_command
 
     raise typer.Exit(
         prove_command(
@@ -150,6 +159,7 @@ def prove(
             bindings=bindings,
             outputs=Outputs(sarif, junit, write, draw),
             monitors=list(map(str, monitor or ())),
+            asked=Asked(table, yes, sandbox),
         )
     )
 

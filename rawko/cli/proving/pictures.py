@@ -10,7 +10,7 @@ from typing import Final
 
 from rawko.named_files import near_path
 from rawko.proving import Exploration, Finding
-from rawko.proving.reports.steps import told_steps
+from rawko.proving.reports.steps import step_numbers, told_steps
 from rawko.render.draw import Options, draw
 from rawko.render.errors import TooLargeError
 from rawko.render.rows.captions import Caption, numbered
@@ -27,7 +27,7 @@ def picture_of(found: Exploration, finding: Finding) -> str:
         TooLargeError: No depth makes it small enough.
     """
     steps: dict[int, list[int]] = {}
-    for number, (_, outcome) in enumerate((*finding.way, *finding.turns), start=1):
+    for number, (_, outcome) in zip(step_numbers(finding), (*finding.way, *finding.turns), strict=True):
         for index in dict.fromkeys(outcome.transitions):
             steps.setdefault(index, []).append(number)
     chart = found.system.source

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import rawko
 from rawko.chart import Chart, ChartError, load_chart
@@ -18,6 +18,7 @@ from rawko.cli.proving.monitors import read_monitors
 from rawko.cli.proving.pictures import why_no_picture_folder, write_pictures
 from rawko.cli.proving.progress import Progress
 from rawko.cli.proving.scenarios import NoScenario, WrittenScenario, scenario_of, why_no_folder, write_scenarios
+from rawko.extras import require
 from rawko.named_files import why_unwritable
 from rawko.proving import (
     NO_BOUNDS,
@@ -35,14 +36,21 @@ from rawko.proving import (
     replay,
 )
 from rawko.proving.bounds import bounds_beside
-from rawko.proving.monitoring.monitor import assumed_of, heard_by, unknown_guards
-from rawko.proving.monitoring.product import finding_name
+from rawko.proving.findings import accepted_by
+from rawko.proving.monitoring.monitor import MonitorStep, assumed_of, heard_by, unknown_guards
+from rawko.proving.monitoring.product import check_monitor, finding_name
 from rawko.proving.naming import unknown_names
+from rawko.proving.permissions.checking import PERMISSIONS
+from rawko.proving.permissions.checking import permissions as check_permissions
 from rawko.proving.reports.junit import junit
 from rawko.proving.reports.sarif import sarif
 from rawko.proving.reports.steps import numbered_steps
 from rawko.proving.skeleton import NotProvable
 from rawko.render.errors import RenderError
+from rawko.trust.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rawko.app.permissions.casting import Permissions
 
 REFUTED: Final = 1
 UNDETERMINED: Final = 3
@@ -58,6 +66,20 @@ class Outputs:
     draw: Path | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of the permissions of the current folder's agents.
+
+    Attributes:
+        table: Print what each agent can do in each state.
+        assume_yes, sandbox: As `rawko run` would be given them; `sandbox` None: as the settings say.
+    """
+
+    table: bool = False
+    assume_yes: bool = False
+    sandbox: bool | None = None
+
+
 def prove_command(
     path: Path,
     *,
@@ -69,17 +91,25 @@ def prove_command(
     bindings: str | None = None,
     outputs: Outputs = Outputs(),
     monitors: Sequence[str] = (),
+    asked: Asked = Asked(),
 ) -> int:
     """Print counts, what was abstracted, and each verdict with its counterexample.
+
+    Args:
+        asked: About the permissions of the agents of the current folder.
 
     Returns:
         0: all that was asked is proved; 1: something is refuted; 3: something is undetermined; 2: bad input.
     """
+    known = (*PROPERTIES, PERMISSIONS)
     for name in properties:
-        if name not in PROPERTIES:
-            near = nearest(name, list(PROPERTIES))
+        if name not in known:
+            near = nearest(name, list(known))
             hint = f"; did you mean {near!r}?" if near else ""
-            return complain(f"there is no property {name!r}{hint}; accepted: {', '.join(PROPERTIES)}")
+            return complain(f"there is no property {name!r}{hint}; accepted: {', '.join(known)}")
+    with_permissions = PERMISSIONS in properties or asked.table
+    if (asked.assume_yes or asked.sandbox is not None) and not with_permissions:
+        return complain("--yes and --sandbox are about what agents may do: --property permissions, or --table")
     try:
         file = chart_file(path)
         chart = load_chart(file, trusted=trusted)
@@ -88,30 +118,63 @@ def prove_command(
         functions = bindings_of(chart, file, bindings) if said.context or bindings else None
         watching = read_monitors(monitors, chart, bindings=bindings, trusted=trusted)
         system = ControlSystem(chart, said, functions, heard=heard_by(watching))
-    except (NoSuchChart, ChartError, BoundsError, NotProvable, LookupError) as error:
+        permissions = _read_permissions(system, file, asked) if with_permissions else None
+    except (NoSuchChart, ChartError, BoundsError, NotProvable, LookupError, ConfigError) as error:
         return complain(str(error))
     if strange := unknown_guards(system, watching):
         return complain("\n".join(strange))
-    if unknown := list(unknown_names(system, [*PROPERTIES, *map(finding_name, watching)])):
+    if unknown := list(unknown_names(system, [*known, *map(finding_name, watching)])):
         return complain("\n".join(f"{bounds}: {one}" for one in unknown))
     if (problem := _why_no_output(outputs, file)) is not None:
         return complain(problem)
     with Progress(limit) as progress:
         found = explore(system, limit=limit, progress=progress)
-    findings = check_properties(found, properties, watching)
+    findings = _check(found, properties, watching, permissions)
     assumed = [*assumptions(found), *assumed_of(watching)]
+    if permissions is not None:
+        assumed += permissions.casting.assumed
     replays = [replay(system, (*finding.way, *finding.turns)) for finding in findings]
     if as_json:
-        print(visible_json(_document(chart, found, assumed, findings, replays)))
+        document = _document(chart, found, assumed, findings, replays)
+        if permissions is not None and asked.table:
+            from rawko.cli.proving.permissions import table_document
+
+            document["permissions"] = table_document(found, permissions)
+        print(visible_json(document))
     else:
         for line in _lines(chart, found, assumed, findings, replays):
             print(visible_line(line))
+        if permissions is not None and asked.table:
+            from rawko.cli.proving.permissions import table_lines
+
+            for line in table_lines(found, permissions):
+                print(visible_line(line))
     if written := _write(outputs, file, found, findings):
         return written
     verdicts = {finding.verdict for finding in findings}
     if Verdict.REFUTED in verdicts:
         return REFUTED
     return UNDETERMINED if Verdict.UNDETERMINED in verdicts else 0
+
+
+def _read_permissions(system: ControlSystem, file: Path, asked: Asked) -> Permissions:
+    require("agents", "rawko prove --property permissions")
+    from rawko.cli.proving.permissions import read_permissions
+
+    return read_permissions(system, file, assume_yes=asked.assume_yes, sandbox=asked.sandbox)
+
+
+def _check(
+    found: Exploration, properties: Sequence[str], watching: Sequence[MonitorStep], permissions: Permissions | None
+) -> list[Finding]:
+    """The verdicts; that on permissions is last, and alone where only the table was asked for."""
+    names = [name for name in properties if name != PERMISSIONS]
+    is_only = permissions is not None and not names
+    if is_only:
+        findings = [accepted_by(found.system.bounds, check_monitor(found, one)) for one in watching]
+    else:
+        findings = check_properties(found, names, watching)
+    return findings if permissions is None else [*findings, check_permissions(found, permissions.casting)]
 
 
 def _why_no_output(outputs: Outputs, chart: Path) -> str | None:
@@ -230,6 +293,7 @@ def _document(
                 "steps": [_step(found, *step) for step in finding.way],
                 "round": [list(names) for names in finding.round],
                 "turns": [_step(found, *step) for step in finding.turns],
+                **({"uses": [asdict(use) for use in finding.uses]} if finding.uses else {}),
                 "confirmed": bool(finding.way) and not difference,
             }
             for finding, difference in zip(findings, replays, strict=True)

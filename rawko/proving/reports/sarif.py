@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from rawko.chart.definition import Position
 from rawko.proving.exploring.exploration import Exploration
+from rawko.proving.permissions.checking import DESCRIPTION, PERMISSIONS
 from rawko.proving.properties import PROPERTIES, Finding, Verdict
 from rawko.proving.reports.steps import ToldStep, told_steps
 
@@ -28,13 +29,17 @@ def sarif(found: Exploration, findings: Sequence[Finding], version: str) -> dict
         if any(finding.property == name for finding in findings)
     ]
     rules += [
-        {"id": f"prove/{finding.property}", "shortDescription": {"text": f"The {finding.property} never objects."}}
+        {"id": f"prove/{finding.property}", "shortDescription": {"text": _described(finding)}}
         for finding in findings
         if finding.property not in PROPERTIES
     ]
     driver = {"name": "rawko", "version": version, "rules": rules}
     results = [_result(found, finding) for finding in findings]
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+
+
+def _described(finding: Finding) -> str:
+    return DESCRIPTION if finding.property == PERMISSIONS else f"The {finding.property} never objects."
 
 
 def _result(found: Exploration, finding: Finding) -> dict[str, Any]:

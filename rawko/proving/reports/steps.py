@@ -26,15 +26,27 @@ class ToldStep:
 
 
 def told_steps(found: Exploration, finding: Finding) -> list[ToldStep]:
-    """The way of a finding, and the steps of the cycle that follows it."""
-    return told_way(found, (*finding.way, *finding.turns))
+    """The way of a finding with the tools that are used along it, then the steps of the cycle that follows it."""
+    steps = told_way(found, (*finding.way, *finding.turns))
+    told: list[ToldStep] = []
+    for place in range(len(steps) + 1):
+        position = told[-1].position if told else found.system.source.position
+        told += [ToldStep(use.text, position) for use in finding.uses if use.after == place]
+        told += steps[place : place + 1]
+    return told
+
+
+def step_numbers(finding: Finding) -> list[int]:
+    """The number of each step of the chart among all that is told, uses of tools included."""
+    count = len(finding.way) + len(finding.turns)
+    return [place + 1 + sum(use.after <= place for use in finding.uses) for place in range(count)]
 
 
 def numbered_steps(found: Exploration, finding: Finding) -> list[str]:
     """A line for each step of a finding, with its number; one more before those of the cycle."""
     lines = [f"{number}. {step.text}" for number, step in enumerate(told_steps(found, finding), start=1)]
     if finding.turns:
-        lines.insert(len(finding.way), "and then again and again:")
+        lines.insert(len(finding.way) + len(finding.uses), "and then again and again:")
     return lines
 
 

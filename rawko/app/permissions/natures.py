@@ -1,0 +1,110 @@
+"""What tools do with content: which ones read what others have written, which ones write outside of the folder.
+
+read, grep, glob, changes, edit    files, and so what a cloned repository brings, or an agent has written
+bash                               anything; in the sandbox it writes the folder alone
+mcp__*                             anything: what servers do is not known
+AGENTS.md, CLAUDE.md               in the prompt of every agent
+
+A bounds file may say otherwise, for a tool, for tools by a pattern of names, or for what a rule allows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Final
+
+from rawko.proving.bounds import Bounds
+from rawko.tools.gate.possible import Answer, ToolFacts
+from rawko.vocabulary.documents import accepted
+
+INSTRUCTIONS: Final = "AGENTS.md"
+"""What stands for the file with which a folder instructs agents, whatever its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nature:
+    """What a tool does.
+
+    Attributes:
+        is_untrusted: It reads content that people outside may have written.
+        is_outside: It writes outside of the folder: network, other programs, other folders.
+        reads_files, writes_files: Of the folder.
+        reads_reports: It reads what other agents of the run have said and read.
+    """
+
+    is_untrusted: bool = False
+    is_outside: bool = False
+    reads_files: bool = False
+    writes_files: bool = False
+    reads_reports: bool = False
+
+
+ANYTHING: Final = Nature(True, True, True, True, True)
+"""Of tools that are not known."""
+_LOOKS: Final = Nature(is_untrusted=True, reads_files=True)
+_KNOWN: Final[Mapping[str, Nature]] = {
+    "read": _LOOKS,
+    "glob": _LOOKS,
+    "grep": _LOOKS,
+    "changes": _LOOKS,
+    "edit": Nature(is_untrusted=True, reads_files=True, writes_files=True),
+    "write": Nature(writes_files=True),
+    "output": Nature(reads_reports=True),
+    "task": Nature(),
+    "bash": ANYTHING,
+    INSTRUCTIONS: Nature(is_untrusted=True),
+}
+_ENTRY: Final = re.compile(r"(?P<tool>[^()\s]+)(?:\((?P<pattern>.+)\))?", re.DOTALL)
+
+
+class Natures:
+    """The natures of a folder's tools.
+
+    Args:
+        is_confined: Commands run in the sandbox.
+        bounds: What they say under `untrusted`, `outside` and `inside`.
+    """
+
+    def __init__(self, is_confined: bool, bounds: Bounds) -> None:
+        self._is_confined = is_confined
+        self._lists = {"untrusted": bounds.untrusted, "outside": bounds.outside, "inside": bounds.inside}
+
+    def of(self, tool: str, pattern: str | None = None) -> Nature:
+        """The nature of a tool, or of those of its calls that a rule with a pattern allows."""
+        found = _KNOWN.get(tool, ANYTHING)
+        if tool == "bash" and self._is_confined:
+            found = replace(found, is_outside=False)
+        for said in (pattern, None):  # what is said of a rule's calls comes before what is said of all
+            lists = {key for key, entries in self._lists.items() if any(_names(one, tool, said) for one in entries)}
+            if lists:
+                return replace(found, is_untrusted="untrusted" in lists, is_outside="outside" in lists)
+        return found
+
+    def problems(self, tools: Collection[ToolFacts], answers: Mapping[str, Sequence[Answer]]) -> Iterator[str]:
+        """One sentence for each entry that names nothing, or is in two lists that exclude each other.
+
+        Args:
+            answers: What the gate may answer, by tool.
+        """
+        names = [*(tool.name for tool in tools), INSTRUCTIONS]
+        for key, entries in self._lists.items():
+            for entry in entries:
+                match = _ENTRY.fullmatch(entry)
+                if match is None or not any(fnmatchcase(name, match["tool"]) for name in names):
+                    found = entry if match is None else match["tool"]
+                    yield f"{key} names {entry!r}, which is no tool of this folder{accepted(names, found=found)}"
+                    continue
+                patterns = {one.pattern for one in answers.get(match["tool"], ()) if one.pattern is not None}
+                if match["pattern"] is not None and match["pattern"] not in patterns:
+                    known = ", ".join(map(repr, sorted(patterns))) or "none"
+                    yield f"{key} names {entry!r}, and no rule of {match['tool']!r} has this pattern; known: {known}"
+                if key != "inside" and entry in self._lists["inside"]:
+                    yield f"{entry!r} is in the lists {key} and inside; accepted: one of both"
+
+
+def _names(entry: str, tool: str, pattern: str | None) -> bool:
+    match = _ENTRY.fullmatch(entry)
+    return match is not None and match["pattern"] == pattern and fnmatchcase(tool, match["tool"])

@@ -1,0 +1,53 @@
+"""The table of permissions: state, agent, tool, and what the gate may answer. Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rawko.app.permissions.casting import Permissions, Use
+from rawko.proving.exploring.exploration import Exploration
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What an agent can do in a state.
+
+    Attributes:
+        state: It invokes the actor that runs the agent, or the agent's tools.
+        invocation: Its id.
+        when: Other active states that rules name.
+        agent: Of the invocation; `uses` are its own and those of the agents that it calls.
+    """
+
+    state: str
+    invocation: str
+    when: tuple[str, ...]
+    agent: str
+    uses: tuple[Use, ...]
+
+
+def table(found: Exploration, permissions: Permissions) -> Iterator[Row]:
+    """All rows, in the order of the chart's states, then of its configurations, then of agents."""
+    casting, bits = permissions.casting, found.system.step.bit
+    wanted = {bits[id]: id for id in casting.casts}
+    together: dict[str, dict[tuple[str, ...], None]] = {id: {} for id in casting.casts}
+    memo: dict[int, tuple[str, ...]] = {}
+    for number in range(len(found)):
+        state = found.state(number)
+        running = [id for bit, id in wanted.items() if state.running & bit]
+        if not running:
+            continue
+        names = memo.get(state.control)
+        if names is None:
+            every = found.system.step.names(state.control)
+            names = memo[state.control] = tuple(n for n in every if casting.places is None or n in casting.places)
+        for id in running:
+            together[id].setdefault(names)
+    places = {invoke.id: invoke.state for state in found.system.source.states.values() for invoke in state.invoke}
+    for id, configurations in together.items():
+        agents = dict.fromkeys(agent for troupe in casting.casts[id].troupes for agent in troupe)
+        for names in configurations:
+            when = tuple(name for name in names if name != places[id])
+            for agent in agents:
+                yield Row(places[id], id, when, agent, tuple(permissions.uses(id, agent, names, True)))

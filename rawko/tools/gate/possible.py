@@ -1,0 +1,175 @@
+"""What the gate may answer to the calls of a tool, whatever they hold: known before any call is made.
+
+A rule with a pattern decides some calls and leaves the others to the rules after it:
+
+    allow bash(git status *)      some calls: allow
+    deny bash(git push*)          some calls: deny
+    ask bash                      all others: ask             -> allow, deny, ask
+
+The answer to a call is one of those given here; where no pattern is concerned there is one, and it is the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from rawko.tools.base import PatternKind
+from rawko.tools.gate.rules import Decision, Rule
+from rawko.vocabulary.agent import ToolAccess
+from rawko.vocabulary.agent_path import agents_in
+
+STRICTNESS: Final[Mapping[Decision, int]] = {"allow": 0, "ask": 1, "deny": 2}
+_WILD: Final = "*?["
+_Matches = Literal["all", "some", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFacts:
+    """A tool as rules see it.
+
+    Attributes:
+        name: Where `is_any` is set, the beginning that the names of several tools share, with `*` after it.
+        is_any: It stands for all tools with this beginning that are not known one by one.
+    """
+
+    name: str
+    pattern_kind: PatternKind = "none"
+    is_read_only: bool = False
+    is_any: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the gate may answer.
+
+    Attributes:
+        rule: What decides: a rule, a default, an agent's list of tools.
+        pattern: Of that rule: it decides the calls that fit; None: all calls that no rule before it decides.
+    """
+
+    decision: Decision
+    rule: str
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """The states of a run while a call is decided: those that are active, and others that may be."""
+
+    certain: frozenset[str] = frozenset()
+    possible: frozenset[str] = frozenset()
+
+
+class PossibleAnswers:
+    """The answers of a gate.
+
+    Args:
+        agents: Every agent of the session and its tools.
+        rules: In order.
+        kept: Rules that a person has kept.
+        yes: What turns "ask" into "allow" where no person answers, in words; "" where nothing does.
+    """
+
+    def __init__(
+        self, agents: Mapping[str, ToolAccess], rules: Sequence[Rule], kept: Sequence[Rule] = (), yes: str = ""
+    ) -> None:
+        self._agents, self._rules, self._kept, self._yes = dict(agents), tuple(rules), tuple(kept), yes
+
+    def of(self, path: str, tool: ToolFacts, states: Iterable[States]) -> tuple[Answer, ...]:
+        """All answers to an agent and its callers, the most permissive ones first.
+
+        Args:
+            states: Of each moment at which the gate is asked about one call; the strictest answer counts.
+        """
+        found: tuple[Answer, ...] | None = None
+        for name in reversed(agents_in(path)):
+            for moment in states:
+                one = tuple(dict.fromkeys(self._own(name, tool, moment)))
+                found = one if found is None else strictest(found, one)
+        return tuple(sorted(found or (), key=lambda answer: STRICTNESS[answer.decision]))
+
+    def _own(self, agent: str, tool: ToolFacts, states: States) -> Iterator[Answer]:
+        access = self._agents.get(agent)
+        if access is None:
+            yield Answer("deny", "agent access")
+        elif _is_refused(access, tool):
+            rule = "blocked" if tool.name in access.blocked else "allowed"
+            yield Answer("deny", f"agent {agent}: tools.{rule}")
+        else:
+            for answer in self._by_rules(agent, tool, states):
+                yield from self._without_person(answer, tool)
+
+    def _by_rules(self, agent: str, tool: ToolFacts, states: States) -> Iterator[Answer]:
+        for rule in self._rules:
+            if rule.agents and agent not in rule.agents:
+                continue
+            is_certain = not rule.states or not states.certain.isdisjoint(rule.states)
+            if not is_certain and states.possible.isdisjoint(rule.states):
+                continue
+            matches = _matches(rule, tool)
+            if matches == "none":
+                continue
+            yield Answer(rule.decision, str(rule), rule.pattern)
+            if matches == "all" and is_certain and rule.pattern is None:
+                return
+        if tool.is_read_only:
+            yield Answer("allow", "default: reading is allowed")
+        else:
+            yield Answer("ask", f"default: {tool.name} asks")
+
+    def _without_person(self, answer: Answer, tool: ToolFacts) -> Iterator[Answer]:
+        """The answer, with what stands in for the person whom it would ask."""
+        if answer.decision != "ask":
+            yield answer
+            return
+        if self._yes:
+            yield Answer("allow", self._yes, answer.pattern)
+            return
+        for rule in self._kept:
+            if rule.tool == tool.name:
+                yield Answer("allow", f"kept: {rule}", rule.pattern)
+                if rule.pattern is None:
+                    return
+        yield answer
+
+
+def strictest(first: Iterable[Answer], second: Sequence[Answer]) -> tuple[Answer, ...]:
+    """What both together may come to, where the stricter one counts."""
+    return tuple(dict.fromkeys(_stricter(one, other) for one in first for other in second))
+
+
+def _stricter(one: Answer, other: Answer) -> Answer:
+    """Of equally strict ones that with a pattern: the call fits both rules, so it fits the narrower one."""
+    difference = STRICTNESS[one.decision] - STRICTNESS[other.decision]
+    return other if difference < 0 or (difference == 0 and one.pattern is None) else one
+
+
+def weakest(answers: Collection[Answer]) -> Decision:
+    """The most permissive decision among some answers."""
+    return min((answer.decision for answer in answers), key=STRICTNESS.__getitem__)
+
+
+def _is_refused(access: ToolAccess, tool: ToolFacts) -> bool:
+    """Of several tools: an agent with a list has only those that it names, and these are known one by one."""
+    return access.allowed is not None if tool.is_any else not access.permits(tool.name)
+
+
+def _matches(rule: Rule, tool: ToolFacts) -> _Matches:
+    if rule.pattern is not None and not _takes_pattern(rule, tool):
+        return "none"
+    if not tool.is_any:
+        return "all" if rule.is_about(tool.name) else "none"
+    beginning = tool.name.removesuffix("*")
+    if not any(character in rule.tool for character in _WILD):
+        return "none"  # one tool by its name, which is known for itself
+    plain = rule.tool[: min(rule.tool.find(character) for character in _WILD if character in rule.tool)]
+    if beginning.startswith(plain):
+        return "all" if rule.tool == plain + "*" else "some"
+    return "some" if plain.startswith(beginning) else "none"
+
+
+def _takes_pattern(rule: Rule, tool: ToolFacts) -> bool:
+    """`*(pattern)` is about paths."""
+    return tool.pattern_kind == "path" or (tool.pattern_kind == "command" and rule.tool != "*")
