@@ -18,6 +18,7 @@ import pygit2
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace.packs.plain_pack import plain_pack
 from rawko.workspace.packs.port import Pack
+from rawko.workspace.repository.objects import Objects
 
 _MAGIC: Final = b"rawkopk1"
 FEW: Final = 32
@@ -26,14 +27,14 @@ _HEAD: Final = 16
 _SUM: Final = 32
 
 
-def pack_of(repository: pygit2.Repository, oids: Collection[bytes]) -> bytes:
+def pack_of(repository: pygit2.Repository, objects: Objects, oids: Collection[bytes]) -> bytes:
     """Objects as one pack.
 
     Raises:
         WorkspaceError: One is missing, or the disk is full.
     """
     try:
-        found = plain_pack(repository, oids) if len(oids) <= FEW else None
+        found = plain_pack(objects, oids) if len(oids) <= FEW else None
         pack, index = found or _built_pack(repository, oids)
     except (pygit2.GitError, KeyError, OSError, StopIteration) as error:
         raise WorkspaceError(f"the snapshots cannot be packed: {error}") from error

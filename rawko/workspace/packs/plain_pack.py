@@ -13,23 +13,23 @@ from collections.abc import Collection
 from itertools import accumulate
 from typing import Final
 
-import pygit2
+from rawko.workspace.repository.objects import Objects
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Larger packs are left to libgit2, which does not hold them in memory twice."""
 
 
-def plain_pack(repository: pygit2.Repository, oids: Collection[bytes]) -> tuple[bytes, bytes] | None:
+def plain_pack(objects: Objects, oids: Collection[bytes]) -> tuple[bytes, bytes] | None:
     """A pack and its index; None where it would be large.
 
     Raises:
         KeyError, pygit2.GitError: An object is missing.
     """
-    odb, rising = repository.odb, sorted(oids)
+    rising = sorted(oids)
     pieces = [b"PACK" + _number(2) + _number(len(rising))]
     place, places, sums = len(pieces[0]), list[int](), list[bytes]()
     for oid in rising:
-        kind, contents = odb.read(pygit2.Oid(raw=oid))
+        kind, contents = objects.latest(oid)
         piece = _head(int(kind), len(contents)) + zlib.compress(contents, 1)
         places.append(place)
         sums.append(_number(zlib.crc32(piece)))

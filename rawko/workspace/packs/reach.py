@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import pygit2
-
-from rawko.workspace.repository.history import read_commit
-from rawko.workspace.repository.objects import EMPTY_TREE, MODE_FOLDER, Objects
+from rawko.workspace.repository.objects import EMPTY_TREE, MODE_FOLDER, Objects, TreeEntry, tree_entries
 
 
-def new_since(
-    repository: pygit2.Repository, objects: Objects, tips: Collection[str], known: Collection[str]
-) -> set[bytes]:
+def new_since(objects: Objects, tips: Collection[str], known: Collection[str]) -> set[bytes]:
     """Commits, trees and contents that lead from known commits to others, or all that these need.
 
     Args:
@@ -29,13 +24,26 @@ def new_since(
         if name in seen:
             continue
         seen.add(name)
-        commit = read_commit(repository, objects, name)
-        found.add(bytes.fromhex(name))
-        parents = [str(parent) for parent in commit.parent_ids]
-        before = read_commit(repository, objects, parents[0]).tree_id.raw if parents else None
-        add_changed(objects, None if before is None else bytes(before), bytes(commit.tree_id.raw), found)
+        oid = bytes.fromhex(name)
+        found.add(oid)
+        tree, parents = _links(objects, oid)
+        before = _links(objects, bytes.fromhex(parents[0]))[0] if parents else None
+        add_changed(objects, before, tree, found)
         todo += parents
     return found
+
+
+def _links(objects: Objects, oid: bytes) -> tuple[bytes, list[str]]:
+    """The tree of a commit, and its parents."""
+    head = objects.latest(oid)[1].partition(b"\n\n")[0].decode("ascii", "replace").split("\n")
+    told = [line.partition(" ") for line in head]
+    if told[0][0] != "tree":
+        raise KeyError(f"{oid.hex()} is no commit")
+    return bytes.fromhex(told[0][2]), [name for kind, _, name in told if kind == "parent"]
+
+
+def _entries(objects: Objects, oid: bytes) -> list[TreeEntry]:
+    return [] if oid == EMPTY_TREE else tree_entries(oid, objects.latest(oid)[1])
 
 
 def add_changed(objects: Objects, old: bytes | None, new: bytes, found: set[bytes]) -> None:
@@ -44,8 +52,8 @@ def add_changed(objects: Objects, old: bytes | None, new: bytes, found: set[byte
         return
     if new != EMPTY_TREE or objects.has(new):
         found.add(new)
-    before = {} if old is None else {name: (mode, oid) for name, mode, oid in objects.read_tree(old)}
-    for name, mode, oid in objects.read_tree(new):
+    before = {} if old is None else {name: (mode, oid) for name, mode, oid in _entries(objects, old)}
+    for name, mode, oid in _entries(objects, new):
         was = before.get(name)
         if was == (mode, oid):
             continue

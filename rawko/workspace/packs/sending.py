@@ -29,6 +29,7 @@ from rawko.workspace.packs.reach import add_changed, new_since
 from rawko.workspace.packs.state_files import StateFiles
 from rawko.workspace.repository.history import read_commit
 from rawko.workspace.repository.objects import Objects
+from rawko.workspace.repository.references import move, targets
 
 TOGETHER: Final = 8
 """Packs of one level become one of the next."""
@@ -81,8 +82,17 @@ class Sender:
         Raises:
             WorkspaceError: It cannot be read, or the store refuses for longer than a moment; it is sent the next time.
         """
-        tips = _tips(repository)
         try:
+            return self._send(repository, objects)
+        except BaseException:
+            self._files.forget()  # what was written and is not referenced may be dropped by a cleaning
+            raise
+        finally:
+            objects.keep_latest()
+
+    def _send(self, repository: pygit2.Repository, objects: Objects) -> bool:
+        try:
+            tips = _tips(repository)
             tree = self._files.tree(objects)
             now = (tuple(sorted(tips.values())), tree)
             if now == self._sent or not tips:
@@ -90,14 +100,14 @@ class Sender:
             if not self._epoch:
                 self._begin(repository, objects)
             before = self._sent
-            oids = new_since(repository, objects, now[0], () if before is None else before[0])
+            oids = new_since(objects, now[0], () if before is None else before[0])
             add_changed(objects, None if before is None else before[1], tree, oids)
             head = self._head(objects, tips, tree)
         except (KeyError, pygit2.GitError) as error:
             raise WorkspaceError(f"the snapshots cannot be sent: {error}") from error
         oids.add(bytes.fromhex(head))
-        self._put(repository, head, oids)
-        repository.references.create(f"{SENT}{self._run}", pygit2.Oid(hex=head), force=True)
+        self._put(repository, objects, head, oids)
+        move(repository, f"{SENT}{self._run}", head)
         self._sent = now
         return True
 
@@ -120,7 +130,7 @@ class Sender:
         text = f"tree {tree.hex()}\n{parents}author {who}\ncommitter {who}\n\nhead\n\n{json.dumps(told)}\n"
         return objects.write_commit(text.encode("utf-8", "surrogateescape")).hex()
 
-    def _put(self, repository: pygit2.Repository, head: str, oids: set[bytes]) -> None:
+    def _put(self, repository: pygit2.Repository, objects: Objects, head: str, oids: set[bytes]) -> None:
         level, joined = 0, list[tuple[Pack, set[bytes]]]()
         while True:
             same = [one for one in self._packs if one[0].level == level and one[0].size < _MOST_JOINED]
@@ -130,7 +140,7 @@ class Sender:
             self._packs = [one for one in self._packs if one not in same]
             oids = oids.union(*(had for _, had in same))
             level += 1
-        data = pack_of(repository, oids)
+        data = pack_of(repository, objects, oids)
         pack = Pack(self._epoch, self._number + 1, level, head, len(data))
         try:
             old = [*self._before, *(one for one, _ in joined)]
@@ -156,8 +166,7 @@ class Sender:
 
 def _tips(repository: pygit2.Repository) -> dict[str, str]:
     """The latest snapshot of each run of a repository."""
-    names = [name for name in repository.references if name.startswith(_REFERENCES)]
-    return {name.removeprefix(_REFERENCES): str(repository.references[name].target) for name in names}
+    return {name.removeprefix(_REFERENCES): commit for name, commit in targets(repository, _REFERENCES).items()}
 
 
 def read_head(repository: pygit2.Repository, objects: Objects, name: str) -> Head:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from rawko.workspace.repository.objects import MODE_FILE, MODE_FOLDER, Objects
+from rawko.workspace.repository.objects import MODE_FILE, MODE_FOLDER, Objects, TreeEntry
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Larger files stay where they are."""
+_TICK_NS: Final = 50_000_000
+"""Times of files are told in ticks of the system: one that was written so lately may change without another time."""
 _LEFT_OUT: Final = frozenset((b"running", b"lanes", b"explorations", b"evaluations", b"elsewhere", b"tmp"))
 _SNAPSHOTS: Final = b"snapshots"
 _OF_SNAPSHOTS: Final = (b".modes", b".owners")
@@ -23,11 +26,12 @@ _NOT: Final = (b".lock", b".restore", b".db", b".db-wal", b".db-shm")
 
 
 class StateFiles:
-    """Reads a state folder; a file that has not changed since is not read again."""
+    """Reads a state folder; a file that has not changed since is not read again, and its folder not written again."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = os.fsencode(folder)
         self._known: dict[bytes, tuple[tuple[int, int, int], bytes]] = {}
+        self._trees: dict[bytes, tuple[list[TreeEntry], bytes]] = {}
 
     def tree(self, objects: Objects) -> bytes:
         """The tree of the files as they are; what it is made of is in the store.
@@ -37,8 +41,13 @@ class StateFiles:
         """
         return self._tree(objects, self._folder, is_top=True)
 
+    def forget(self) -> None:
+        """Read and write everything the next time: what was written may have been dropped."""
+        self._known.clear()
+        self._trees.clear()
+
     def _tree(self, objects: Objects, folder: bytes, *, is_top: bool = False) -> bytes:
-        entries = []
+        entries: list[TreeEntry] = []
         for name, seen in _listing(folder):
             path = folder + b"/" + name
             if stat.S_ISDIR(seen.st_mode):
@@ -48,16 +57,25 @@ class StateFiles:
                     entries.append((name, MODE_FOLDER, self._tree(objects, path)))
             elif stat.S_ISREG(seen.st_mode) and not name.endswith(_NOT) and (oid := self._file(objects, path, seen)):
                 entries.append((name, MODE_FILE, oid))
-        return objects.write_tree(entries)
+        return self._written(objects, folder, entries)
 
     def _of_snapshots(self, objects: Objects, folder: bytes) -> bytes:
-        return objects.write_tree(
+        entries = [
             (name, MODE_FILE, oid)
             for name, seen in _listing(folder)
             if name.endswith(_OF_SNAPSHOTS)
             and stat.S_ISREG(seen.st_mode)
             and (oid := self._file(objects, folder + b"/" + name, seen))
-        )
+        ]
+        return self._written(objects, folder, entries)
+
+    def _written(self, objects: Objects, folder: bytes, entries: list[TreeEntry]) -> bytes:
+        known = self._trees.get(folder)
+        if known is not None and known[0] == entries:
+            return known[1]
+        tree = objects.write_tree(entries)
+        self._trees[folder] = (entries, tree)
+        return tree
 
     def _file(self, objects: Objects, path: bytes, seen: os.stat_result) -> bytes | None:
         stamp = (seen.st_mtime_ns, seen.st_size, seen.st_ino)
@@ -70,9 +88,10 @@ class StateFiles:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError:  # it was removed meanwhile
             return None
-        with os.fdopen(descriptor, "rb") as file:
-            oid = objects.write_blob(file.read(MOST_BYTES))
-        self._known[path] = (stamp, oid)
+        with os.fdopen(descriptor, "rb", buffering=0) as file:
+            oid = objects.write_blob(file.read())
+        if time.time_ns() - seen.st_mtime_ns > _TICK_NS:
+            self._known[path] = (stamp, oid)
         return oid
 
 

@@ -6,7 +6,6 @@ What a commit's tree holds is `mirror`'s; the repository is `repository`'s.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,9 +17,9 @@ from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import Snapshot
 from rawko.workspace.names import to_text
 from rawko.workspace.repository.objects import Objects, reason_of
+from rawko.workspace.repository.references import move_in_place
 
 _WHO = "rawko <rawko@localhost>"
-_REFERENCE = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +80,9 @@ class History:
         return self._last
 
     def _point_to(self, commit: str, parent: str | None) -> None:
-        """Move the reference.
-
-        Over a loose one it is one write of 41 bytes in place: whoever is killed has written all of them or none, and
-        replacing the file instead would make the file system flush it, at three times the cost of the whole commit.
-        """
-        try:
-            descriptor = os.open(self._file, _REFERENCE)
-        except FileNotFoundError:
+        """Move the reference."""
+        if not move_in_place(self._file, commit, "" if parent is None else parent):
             self._make_reference(commit, parent)
-            return
-        try:
-            found = os.pread(descriptor, 42, 0)
-            if found.strip() != f"{parent}".encode():
-                raise ValueError(f"somebody else moved it to {found.decode('ascii', 'replace').strip()!r}")
-            os.pwrite(descriptor, f"{commit}\n".encode(), 0)
-        finally:
-            os.close(descriptor)
 
     def _make_reference(self, commit: str, parent: str | None) -> None:
         # New, or packed by a git program.

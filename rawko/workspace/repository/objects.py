@@ -1,7 +1,8 @@
 """Git objects of the private store: blobs and trees in, blobs and trees out, as raw bytes.
 
-Trees are written raw, because pygit2's builder refuses names that are not UTF-8. Large files are compressed and
-hashed in pieces by our own writer: pygit2 would hold the whole file, and Python's lock, for the whole time.
+Trees are written raw, because pygit2's builder refuses names that are not UTF-8. Objects are written here, not by
+libgit2: it makes and removes a file also for what is there already, looks through the folder of packs for each, and
+holds Python's lock meanwhile. Large files are compressed and hashed in pieces.
 References and commits are `repository`'s.
 """
 
@@ -10,11 +11,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import secrets
 import tempfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO, Final, TypeAlias
 
 import pygit2
 from pygit2.enums import ObjectType
@@ -34,6 +37,11 @@ _MODES = {spelled[:-1]: mode for mode, spelled in _SPELLED.items()}
 _ENTRY = re.compile(rb"([0-7]+) ([^\0]*)\0(.{20})", re.DOTALL)
 _ENTRIES = re.compile(rb"(?:[0-7]+ [^\0]*\0.{20})*", re.DOTALL)
 
+_NAMES: Final = {ObjectType.BLOB: b"blob", ObjectType.TREE: b"tree", ObjectType.COMMIT: b"commit"}
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_KEPT_BYTES: Final = 64 * 1024
+"""Larger objects are not kept in memory, and neither is what comes after `_KEPT_IN_ALL`."""
+_KEPT_IN_ALL: Final = 4 * 1024 * 1024
 _BLOCK = 4096
 PIECE_BYTES = 1 << 20
 STREAM_FROM_BYTES = 1 << 18
@@ -42,6 +50,9 @@ STREAM_FROM_BYTES = 1 << 18
 
 TreeEntry: TypeAlias = tuple[bytes, int, bytes]
 """One entry of a git tree: name, mode, and the 20 raw bytes of its id. A tuple, since there are many."""
+
+
+_Kept: TypeAlias = tuple[ObjectType, bytes]
 
 
 class Unreadable(Exception):
@@ -64,6 +75,8 @@ class Objects:
     def __init__(self, repository: pygit2.Repository) -> None:
         self._folder = Path(repository.path) / "objects"
         self.written = 0
+        self._latest: tuple[dict[bytes, _Kept], dict[bytes, _Kept]] | None = None
+        self._kept_bytes = 0
         self._stores = [(folder, Packs(folder)) for folder in (self._folder, *_alternates(self._folder))]
         self.use(repository)
 
@@ -126,10 +139,37 @@ class Objects:
 
     def _write(self, kind: ObjectType, data: bytes) -> bytes:
         self.written += _in_blocks(len(data))
+        whole = b"%b %d\0%b" % (_NAMES[kind], len(data), data)
+        oid = hashlib.sha1(whole, usedforsecurity=False).digest()
+        if self._latest is not None and len(data) <= _KEPT_BYTES and self._kept_bytes < _KEPT_IN_ALL:
+            self._latest[0][oid] = (kind, data)
+            self._kept_bytes += len(data)
+        name = oid.hex()
+        folder = f"{self._folder}/{name[:2]}"
+        target = f"{folder}/{name[2:]}"
         try:
-            return bytes(self._odb.write(kind, data).raw)
+            if not os.path.exists(target) and not self.has(oid):  # noqa: PTH110 - some for each step
+                _make_file(f"{self._folder}/tmp_obj_{secrets.token_hex(8)}", folder, target, zlib.compress(whole, 1))
         except (pygit2.GitError, OSError) as error:
             raise self._refused(error) from error
+        return oid
+
+    def keep_latest(self) -> None:
+        """Keep small objects that are written from here on in memory, until the call of this after the next one."""
+        self._latest = ({}, {} if self._latest is None else self._latest[0])
+        self._kept_bytes = 0
+
+    def latest(self, oid: bytes) -> tuple[ObjectType, bytes]:
+        """Kind and contents of an object: from memory where it was written lately.
+
+        Raises:
+            KeyError: There is no such object, or it is damaged.
+        """
+        for kept in self._latest or ():
+            if (found := kept.get(oid)) is not None:
+                return found
+        data = self.read(oid)
+        return ObjectType(self._odb.read_header(pygit2.Oid(raw=oid))[0]), data
 
     def _refused(self, error: Exception) -> WorkspaceError:
         return WorkspaceError(
@@ -159,10 +199,7 @@ class Objects:
         Raises:
             KeyError: There is no such object, or it is no tree.
         """
-        data = b"" if oid == EMPTY_TREE else self.read(oid)  # git knows it without a file
-        if _ENTRIES.fullmatch(data) is None:
-            raise KeyError(f"{oid.hex()} is no tree")
-        return [(name, _MODES.get(mode) or int(mode, 8), entry) for mode, name, entry in _ENTRY.findall(data)]
+        return tree_entries(oid, b"" if oid == EMPTY_TREE else self.read(oid))  # git knows it without a file
 
     def read(self, oid: bytes) -> bytes:
         """The contents of any object.
@@ -217,6 +254,39 @@ class Objects:
 
     def has(self, oid: bytes) -> bool:
         return pygit2.Oid(raw=oid) in self._odb
+
+
+def tree_entries(oid: bytes, data: bytes) -> list[TreeEntry]:
+    """What the contents of a tree say.
+
+    Raises:
+        KeyError: They are none of a tree.
+    """
+    if _ENTRIES.fullmatch(data) is None:
+        raise KeyError(f"{oid.hex()} is no tree")
+    return [(name, _MODES.get(mode) or int(mode, 8), entry) for mode, name, entry in _ENTRY.findall(data)]
+
+
+def _make_file(new: str, folder: str, target: str, data: bytes) -> None:
+    """Make a file of its whole contents: under another name, then renamed."""
+    descriptor = os.open(new, _NEW, 0o444)
+    try:
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(descriptor, left) :]
+        finally:
+            os.close(descriptor)
+        try:
+            os.rename(new, target)  # noqa: PTH104 - some for each step
+        except FileNotFoundError:
+            with suppress(FileExistsError):
+                os.mkdir(folder)  # noqa: PTH102
+            os.rename(new, target)  # noqa: PTH104
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(new)  # noqa: PTH108
+        raise
 
 
 def _in_blocks(size: int) -> int:

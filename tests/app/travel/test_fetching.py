@@ -250,9 +250,9 @@ def test_packs_cannot_write_outside_of_their_folders(places: tuple[Place, Place]
     who = "rawko <rawko@localhost> 1 +0000"
     text = f"tree {outside.hex()}\nparent {one.last}\nauthor {who}\ncommitter {who}\n\nhead\n\n{told}\n"
     head = objects.write_commit(text.encode()).hex()
-    oids = new_since(repository, objects, [one.last, head], ())
+    oids = new_since(objects, [one.last, head], ())
     repository.free()
-    data = pack_of(open_repository(one.state / "snapshots"), oids)
+    data = pack_of(repository, objects, oids)
     one.packs.put(RUN, Pack(one.packs.begin(RUN), 1, 0, head, len(data)), data)
     with pytest.raises(WorkspaceError, match="which is no file of ours"):
         two.fetch()

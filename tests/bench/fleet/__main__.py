@@ -52,13 +52,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def table(found: Sequence[Sequence[Measured]], load: Load) -> str:
     """What was measured, as Markdown; compared with the plain way where that was measured, too."""
     plain = next((median(one.seconds for one in each) for each in found if each[0].name == PlainDbos.name), None)
-    lines = ["| | time | beside the plain way | a run | transactions of a run | kB of a run | connections |"]
+    lines = ["| | time | beside the plain way | processor time of a run, worker + server | transactions of a run "
+        "| kB of a run | connections |"]
     lines.append("|---|---:|---:|---:|---:|---:|---:|")
     for each in found:
         seconds = median(one.seconds for one in each)
         beside = f"{seconds / plain:.2f} ×" if plain else "–"
         last = each[-1]
-        cells = [each[0].name, f"{seconds:.1f} s", beside, f"{1000 * seconds / load.runs:.0f} ms"]
+        cells = [each[0].name, f"{seconds:.1f} s", beside]
+        cells.append(f"{1000 * last.worker_cpu_s / load.runs:.0f} + {1000 * last.database_cpu_s / load.runs:.0f} ms")
         cells += [f"{last.transactions / load.runs:.0f}", f"{last.database_bytes / load.runs / 1000:.0f}"]
         lines.append("| " + " | ".join([*cells, str(last.connections)]) + " |")
     return "\n".join(lines)

@@ -39,6 +39,8 @@ class Measured:
         connections: Sessions of the database, at most.
         transactions: Committed while the clock ran.
         database_bytes: That the database has grown by.
+        worker_cpu_s, database_cpu_s: Time of processors that the workers with all that they start, and the server's
+            processes, have taken while the clock ran.
     """
 
     name: str
@@ -46,6 +48,8 @@ class Measured:
     connections: int
     transactions: int
     database_bytes: int
+    worker_cpu_s: float
+    database_cpu_s: float
 
 
 class Wrong(Exception):
@@ -69,15 +73,17 @@ def measure(contender: Contender, load: Load) -> Measured:
             contender.submit(warm)
             _wait(contender, len(warm), workers, place, lambda: None)
             names = [f"run{number:05}" for number in range(load.runs)]
-            counters = _Counters(place)
+            counters = _Counters(place, workers)
             began = time.monotonic()
             contender.submit(names)
             _wait(contender, len(warm) + load.runs, workers, place, counters.look)
             seconds = time.monotonic() - began
+            worker_cpu_s, database_cpu_s = counters.cpu()
             transactions, grown = counters.end()
             if wrong := [told for name in names if (told := problem(contender.workspace(name), load.steps))]:
                 raise Wrong(f"{contender.name}: {len(wrong)} of {load.runs} runs are wrong: {wrong[0]}")
-            return Measured(contender.name, seconds, counters.connections, transactions, grown)
+            asked = (counters.connections, transactions, grown)
+            return Measured(contender.name, seconds, *asked, worker_cpu_s, database_cpu_s)
         finally:
             for worker in workers:
                 _end(worker)
@@ -102,15 +108,18 @@ def _wait(
 
 
 class _Counters:
-    """What the database says of itself while the runs go on, asked over a connection to another one."""
+    """What the database and the system say while the runs go on; the database over a connection to another one."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, workers: Sequence[subprocess.Popen[bytes]]) -> None:
         import psycopg
 
         self._name = place.url.database
         self._asking = psycopg.connect(place.address.replace(f"/{self._name}", "/postgres"), autocommit=True)
+        self._workers = [psutil.Process(worker.pid) for worker in workers]
+        self._server = psutil.Process(self._asking.info.backend_pid).parent()
         self.connections = 0
         self._before = self._read()
+        self._cpu_before = self._cpu()
 
     def _read(self) -> tuple[int, int]:
         row = self._asking.execute(
@@ -118,6 +127,14 @@ class _Counters:
         ).fetchone()
         assert row is not None
         return int(row[0]), int(row[1])
+
+    def _cpu(self) -> tuple[float, float]:
+        return sum(_cpu_of(worker) for worker in self._workers), _cpu_of(self._server)
+
+    def cpu(self) -> tuple[float, float]:
+        """Seconds of processors of the workers and of the server since the beginning."""
+        now = self._cpu()
+        return now[0] - self._cpu_before[0], now[1] - self._cpu_before[1]
 
     def look(self) -> None:
         """Count the sessions of this moment."""
@@ -131,6 +148,18 @@ class _Counters:
         now = self._read()
         self._asking.close()
         return now[0] - self._before[0], now[1] - self._before[1]
+
+
+def _cpu_of(top: psutil.Process | None) -> float:
+    """Seconds of processors that a process, and all that came of it, have taken; those that were waited for included."""
+    total = 0.0
+    for one in () if top is None else (top, *top.children(recursive=True)):
+        try:
+            times = one.cpu_times()
+        except psutil.NoSuchProcess:  # it has ended meanwhile, and counts with its parent
+            continue
+        total += times.user + times.system + times.children_user + times.children_system
+    return total
 
 
 def _end(worker: subprocess.Popen[bytes]) -> None:

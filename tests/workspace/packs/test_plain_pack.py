@@ -14,6 +14,7 @@ from pygit2.enums import ObjectType
 from rawko.workspace.packs import plain_pack as module
 from rawko.workspace.packs.packing import FEW, pack_of, put_into
 from rawko.workspace.packs.plain_pack import plain_pack
+from rawko.workspace.repository.objects import Objects
 
 SIZES = st.one_of(st.integers(0, 40), st.sampled_from([127, 128, 2047, 2048, 2049, 300_000]))
 
@@ -27,7 +28,7 @@ def test_git_finds_it_whole(tmp_path_factory: pytest.TempPathFactory, contents: 
     for size, byte in contents:
         data = bytes([byte, 255 - byte]) * (size // 2) + b"x" * (size % 2)
         known[bytes(repository.odb.write(ObjectType.BLOB, data).raw)] = data
-    found = plain_pack(repository, known)
+    found = plain_pack(Objects(repository), known)
     assert found is not None
     for ending, data in zip((".pack", ".idx"), found, strict=True):
         (folder / f"pack-1{ending}").write_bytes(data)
@@ -37,7 +38,7 @@ def test_git_finds_it_whole(tmp_path_factory: pytest.TempPathFactory, contents: 
     assert done.returncode == 0, done.stderr
     assert all(oid.hex() in done.stdout for oid in known)
     other = pygit2.init_repository(str(folder / "two"), bare=True)
-    put_into(other, "pack-1", pack_of(repository, known), "pack 1")
+    put_into(other, "pack-1", pack_of(repository, Objects(repository), known), "pack 1")
     assert {oid: other.odb.read(pygit2.Oid(raw=oid))[1] for oid in known} == known
 
 
@@ -54,10 +55,10 @@ def test_all_kinds_of_objects_are_in_it_and_large_ones_are_left_to_libgit2(
     oids = {bytes(one.raw) for one in (blob, tree, commit)}
     assert len(oids) < FEW
     other = pygit2.init_repository(str(tmp_path / "two"), bare=True)
-    put_into(other, "pack-1", pack_of(repository, oids), "pack 1")
+    put_into(other, "pack-1", pack_of(repository, Objects(repository), oids), "pack 1")
     assert other[commit].peel(pygit2.Tree)["file"].id == blob
     monkeypatch.setattr(module, "MOST_BYTES", 10)
-    assert plain_pack(repository, oids) is None
+    assert plain_pack(Objects(repository), oids) is None
     third = pygit2.init_repository(str(tmp_path / "three"), bare=True)
-    put_into(third, "pack-1", pack_of(repository, oids), "pack 1")
+    put_into(third, "pack-1", pack_of(repository, Objects(repository), oids), "pack 1")
     assert third[commit].peel(pygit2.Tree)["file"].id == blob
