@@ -12,6 +12,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 
 from rawko.extras import MissingExtra
+from rawko.postgres_sessions import READING, is_shared, shared
 from rawko.processes.private import FILE, make_private, narrow
 from rawko.runtime.errors import JournalError
 
@@ -21,7 +22,6 @@ PAGE_BYTES = 16_384
 """Of a SQLite file. Rows are some hundred bytes to a few kB; on pages of 4 kB many would have one to themselves."""
 WAL_PAGES = 64
 """1 MiB: the log beside the file stays small while a run goes on."""
-_READING = "rawko_is_reading"
 _PG_LOCK = 0x7261776B  # "rawk": held while the tables are made or migrated
 
 
@@ -36,6 +36,8 @@ def open_engine(where: Path | str, is_power_safe: bool) -> tuple[str, Engine]:
         if url.get_backend_name() == "sqlite":
             engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
             _tune_sqlite(engine, is_power_safe)
+        elif url.get_backend_name() == "postgresql" and not is_power_safe and (found := shared(url)) is not None:
+            engine = found
         elif url.get_backend_name() == "postgresql":
             arguments = {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "rawko"}
             arguments = {name: value for name, value in arguments.items() if name not in url.query}
@@ -85,8 +87,8 @@ def _shown(where: Path | str) -> str:
 
 def reading(engine: Engine) -> Engine:
     """The same engine for transactions that only read: all that one reads is of one moment."""
-    is_sqlite = engine.dialect.name == "sqlite"
-    options: dict[str, Any] = {_READING: True} if is_sqlite else {"isolation_level": "REPEATABLE READ"}
+    is_told = engine.dialect.name == "sqlite" or is_shared(engine)
+    options: dict[str, Any] = {READING: True} if is_told else {"isolation_level": "REPEATABLE READ"}
     return engine.execution_options(**options)
 
 
@@ -116,7 +118,7 @@ def _tune_sqlite(engine: Engine, is_power_safe: bool) -> None:
     def begun(connection: Connection) -> None:
         # A writer waits its turn here, for as long as the busy timeout says; a transaction that begins as a reader and
         # goes on to write would be refused at once.
-        is_reading = connection.get_execution_options().get(_READING, False)
+        is_reading = connection.get_execution_options().get(READING, False)
         driver: Any = connection.connection.driver_connection
         driver.execute("BEGIN" if is_reading else "BEGIN IMMEDIATE")
 

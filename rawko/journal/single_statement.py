@@ -16,10 +16,11 @@ from contextlib import suppress
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from rawko.journal.statements import Values
-from rawko.journal.tables import blobs, runs, steps, uses
+from rawko.journal.tables import blobs, meta, runs, steps, uses
+from rawko.postgres_sessions import by_itself, is_shared
 
 _DRIVER: Final = "psycopg"
 _TURN: Final = f"""turn AS (UPDATE {runs.name} SET last_seq = %(seq)s
@@ -37,8 +38,23 @@ _ROW: Final = f"WITH {_TURN} {_STEP}"
 _ROW_WITH_TEXTS: Final = f"WITH {_TURN}, {_TEXTS} {_STEP}"
 
 
+_FORMAT_ROW: Final = f"""SELECT value FROM {meta.name}
+    WHERE key = 'format' AND tableoid = to_regclass(quote_ident(current_schema()) || '.{meta.name}')"""
+"""Of the schema that tables would be made in: one further down the path may have a journal, too."""
+_BEGIN: Final = f"""INSERT INTO {runs.name} (run, epoch, last_seq) VALUES (%(run)s, 1, 0)
+    ON CONFLICT (run) DO UPDATE SET epoch = {runs.name}.epoch + 1 RETURNING epoch"""
+_PROBED: Final = f"""BEGIN;
+    INSERT INTO {runs.name} (run, epoch, last_seq) VALUES ('~probe', 1, 0)
+        ON CONFLICT (run) DO UPDATE SET epoch = {runs.name}.epoch + 1;
+    INSERT INTO {blobs.name} (digest, data) VALUES ('~probe', '~') ON CONFLICT (digest) DO NOTHING;
+    INSERT INTO {uses.name} (run, digest) VALUES ('~probe', '~probe');
+    INSERT INTO {steps.name} (run, seq, epoch, actor, time, body) VALUES ('~probe', 1, 1, 'root', 0, '~');
+    ROLLBACK"""
+_NO_TABLE: Final = "42P01"
+
+
 class SingleStatement:
-    """Rows written on a connection that stays open, from one thread at a time.
+    """Rows written from one thread at a time: on a connection that stays open, or on one that the process shares.
 
     Args:
         engine: Of any database; on another one than PostgreSQL nothing is written here.
@@ -46,7 +62,8 @@ class SingleStatement:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._is_used = engine.dialect.name == "postgresql" and engine.dialect.driver == _DRIVER
+        self.is_used = engine.dialect.name == "postgresql" and engine.dialect.driver == _DRIVER
+        self._is_shared = is_shared(engine)
         self._connection: Connection | None = None
 
     def commit(self, row: Values, texts: Sequence[tuple[bytes, bytes]]) -> bool:
@@ -56,7 +73,7 @@ class SingleStatement:
             row: Of `steps`.
             texts: Digest and data of the blobs that the run does not have yet.
         """
-        if not self._is_used:
+        if not self.is_used:
             return False
         from psycopg import Error
 
@@ -66,17 +83,49 @@ class SingleStatement:
             self._drop()
             return False
 
+    def found_format(self) -> int | None:
+        """The format of the store; None of an empty one.
+
+        Raises:
+            SQLAlchemyError: It cannot be asked.
+            ValueError: It says something that is no number.
+        """
+        try:
+            found = by_itself(self._engine, _FORMAT_ROW).fetchone()
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) == _NO_TABLE:
+                return None
+            raise
+        return None if found is None else int(found[0])
+
+    def begin(self, run: str) -> int:
+        """Take a run over from its writer so far, if it has one; the epoch.
+
+        Raises:
+            SQLAlchemyError: It cannot be written.
+        """
+        return int(by_itself(self._engine, _BEGIN, {"run": run}).fetchone()[0])
+
+    def probe(self) -> None:
+        """Write a row of each table, and undo it.
+
+        Raises:
+            SQLAlchemyError: It cannot be written.
+        """
+        by_itself(self._engine, _PROBED)
+
     def _written(self, row: Values, texts: Sequence[tuple[bytes, bytes]]) -> bool:
+        ordered = sorted(texts)  # two writers of the same texts take their locks in one order
+        given = {"digests": [digest for digest, _ in ordered], "texts": [data for _, data in ordered]}
+        statement, values = (_ROW_WITH_TEXTS, {**row, **given}) if texts else (_ROW, row)
+        if self._is_shared:
+            return bool(by_itself(self._engine, statement, values).rowcount == 1)
         connection = self._connection
         if connection is None:
             connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             self._connection = connection
         driver: Any = connection.connection.driver_connection
-        if not texts:
-            return bool(driver.execute(_ROW, row).rowcount == 1)
-        ordered = sorted(texts)  # two writers of the same texts take their locks in one order
-        given = {"digests": [digest for digest, _ in ordered], "texts": [data for _, data in ordered]}
-        return bool(driver.execute(_ROW_WITH_TEXTS, {**row, **given}).rowcount == 1)
+        return bool(driver.execute(statement, values).rowcount == 1)
 
     def close(self) -> None:
         """Give the connection back. The next row opens one again."""

@@ -28,6 +28,7 @@ from rawko.journal.single_statement import SingleStatement
 from rawko.journal.statements import Values, prepared
 from rawko.journal.tables import FORMAT, checkpoints, runs, steps
 from rawko.journal.writing import Writing
+from rawko.postgres_sessions import is_shared
 from rawko.runtime.errors import JournalError, RuntimeFault
 from rawko.runtime.journal import StepRecord
 
@@ -78,7 +79,7 @@ class SqlJournal:
             self._direct = DirectWriting(self._engine, is_power_safe=is_power_safe)
         except BaseException:
             self._writing.close()
-            self._engine.dispose()
+            self._dispose()
             self._thread.shutdown(wait=False)
             raise
 
@@ -86,6 +87,8 @@ class SqlJournal:
 
     async def begin(self, run: str) -> int:
         """Open a run for writing, fencing off any earlier writer."""
+        if self._single.is_used:
+            return await self._work(lambda: self._guarded(lambda: self._single.begin(run)))
         return await self._work(lambda: self._written(self._begin, run))
 
     async def append(self, record: StepRecord) -> None:
@@ -148,7 +151,11 @@ class SqlJournal:
         self._direct.close()
         self._single.close()
         self._writing.close()
-        self._engine.dispose()
+        self._dispose()
+
+    def _dispose(self) -> None:
+        if not is_shared(self._engine):
+            self._engine.dispose()
 
     async def hold(self, run: str) -> None:
         """Hold a run alone, until `release` or the end of this process; see `rawko.journal.holds`."""
@@ -167,6 +174,8 @@ class SqlJournal:
         Raises:
             JournalError: It cannot; `is_damaged` where the store is broken.
         """
+        if self._single.is_used:
+            return self._guarded(self._single.probe)
 
         def write(connection: Connection) -> None:
             nested = connection.begin_nested()
@@ -178,7 +187,7 @@ class SqlJournal:
             connection.execute(insert(steps), row)
             nested.rollback()
 
-        self._written(write)
+        return self._written(write)
 
     async def runs(self) -> Sequence[str]:
         """Ids of all runs, sorted."""
@@ -222,7 +231,8 @@ class SqlJournal:
 
     def _prepare(self) -> None:
         # A store that is as it should be is not written: it may be in use, or there only to be read.
-        found = self._read(found_format)
+        is_asked = self._single.is_used
+        found = self._guarded(self._single.found_format) if is_asked else self._read(found_format)
         if found is not None:
             check_format(found, self.name)
         if found != FORMAT:

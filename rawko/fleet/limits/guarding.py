@@ -13,6 +13,7 @@ from rawko.fleet.database import open_database
 from rawko.fleet.limits.keys import key_name
 from rawko.fleet.limits.limited import LimitedProvider, Terms
 from rawko.fleet.limits.store import LimitStore
+from rawko.postgres_sessions import shared
 from rawko.providers.models import resolve_model
 from rawko.runtime.ports import Provider
 from rawko.vocabulary.usage import Price
@@ -37,7 +38,9 @@ def guard_of(run: Run, tenant: str, url: str, let_go: Callable[[str], None], giv
         provider: Provider, no_time_for: Callable[[int], str | None], tell: Callable[[str, float, str], None]
     ) -> Provider:
         address = make_url(url)
-        database = open_database(address, application=str(address.query.get("application_name", _SESSION)), pool=1)
+        database = shared(address) or open_database(
+            address, application=str(address.query.get("application_name", _SESSION)), pool=1
+        )
         terms = Terms(
             run.id,
             tenant,

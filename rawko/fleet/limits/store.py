@@ -17,15 +17,28 @@ from sqlalchemy.engine import URL
 from rawko.fleet.database import telling
 from rawko.fleet.limits import usage
 from rawko.fleet.limits.rates import corrected, reserve
-from rawko.fleet.limits.tables import calls, key_limits, keys
+from rawko.fleet.limits.tables import calls, key_limits, keys, tenant_budgets, tenant_usage
 from rawko.fleet.limits.terms import Admitted, Busy, Call, KeyLimits, TenantBudget, Unpriced, UsedUp
 from rawko.fleet.tables import now
+from rawko.postgres_sessions import by_itself
 
 HELD_S: Final = 30.0
 """A held call counts for so long after the last sign of its process."""
 MOST_BLOCKED_S: Final = 600.0
 """A server that asks for a longer wait is asked again after that."""
 _MICROSECONDS: Final = text("(extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+
+_IS_FREE: Final = f"""SELECT NOT EXISTS (SELECT FROM {key_limits} WHERE name IN (%(key)s, %(provider)s))
+    AND NOT EXISTS (SELECT FROM {tenant_budgets} WHERE tenant = %(tenant)s)
+    AND NOT EXISTS (SELECT FROM {keys} WHERE key = %(key)s AND blocked_until > clock_timestamp())"""
+"""A row of limits bounds something: one that does not is removed."""
+_COUNT: Final = f"""WITH counted AS (INSERT INTO {keys} AS known (key, calls) VALUES (%(key)s, %(calls)s)
+        ON CONFLICT (key) DO UPDATE SET calls = known.calls + excluded.calls, used_at = clock_timestamp())
+    INSERT INTO {tenant_usage} AS known (tenant, day, cost_usd, tokens, calls)
+    VALUES (%(tenant)s, to_char(timezone('UTC', clock_timestamp()), 'YYYY-MM-DD'),
+        %(cost_usd)s, %(tokens)s, %(calls)s)
+    ON CONFLICT (tenant, day) DO UPDATE SET cost_usd = known.cost_usd + excluded.cost_usd,
+        tokens = known.tokens + excluded.tokens, calls = known.calls + excluded.calls"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +125,9 @@ class LimitStore:
 
     def is_free(self, key: str, provider: str, tenant: str) -> bool:
         """Whether nothing bounds calls with a key for a tenant at this moment."""
-        blocked = select(keys.c.key).where(keys.c.key == key, keys.c.blocked_until > now())
-        with telling(self._url), self._database.begin() as connection:
-            return (
-                not _of(_limits(connection, key, provider), key).is_bounded
-                and usage.budget_of(connection, tenant) is None
-                and connection.execute(blocked).first() is None
-            )
+        with telling(self._url):
+            found = by_itself(self._database, _IS_FREE, {"key": key, "provider": provider, "tenant": tenant})
+            return bool(found.fetchone()[0])
 
     # ------------------------------------------------------------ calls
 
@@ -185,12 +194,9 @@ class LimitStore:
 
     def count(self, key: str, tenant: str, used: usage.Used) -> None:
         """Add what calls that nothing bounds have used."""
-        with telling(self._url), self._database.begin() as connection:
-            row = _locked(connection, key)
-            connection.execute(
-                update(keys).where(keys.c.key == key).values(calls=row.calls + used.calls, used_at=now())
-            )
-            usage.add(connection, tenant, used)
+        told = {"tokens": used.tokens, "cost_usd": used.cost_usd or 0.0, "calls": used.calls}
+        with telling(self._url):
+            by_itself(self._database, _COUNT, {"key": key, "tenant": tenant, **told})
 
     def block(self, key: str, wait_s: float) -> None:
         """The server of a key has asked to be left alone for so long: all workers do that."""

@@ -20,6 +20,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
 
+from sqlalchemy.engine import make_url
+
 from rawko.app.migrating.as_recorded import NeedsItsVersion, prepare_as_recorded
 from rawko.app.records.journal import URL_VARIABLE as JOURNAL_URL
 from rawko.app.records.record import has_record
@@ -39,6 +41,7 @@ from rawko.fleet.releases import own_release
 from rawko.fleet.task import FORMAT
 from rawko.fleet.working.order import ALIVE, DRAIN, FENCED, Order, Progress, Result, Said, Taken
 from rawko.fleet.working.places import is_begun, make_place, remember
+from rawko.postgres_sessions import share
 from rawko.processes.keys import protect
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.ports import Answer, People, Question
@@ -99,6 +102,7 @@ async def _run(order: Order, signs: _Signs) -> Result:
         return Result("ended", "cancelled")
     if signs.is_stopped:
         return Result("again")
+    share(make_url(order.environ[JOURNAL_URL]))  # one connection for all that this process asks of the database
     workspace = await asyncio.to_thread(make_place, order)
     settings = _settings(order, workspace)
     has_begun = has_record(settings, order.run)

@@ -8,6 +8,7 @@ index   ids in rising order: how many begin with up to each byte, the ids, CRC-3
 from __future__ import annotations
 
 import hashlib
+import struct
 import zlib
 from collections.abc import Collection
 from itertools import accumulate
@@ -17,6 +18,9 @@ from rawko.workspace.repository.objects import Objects
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Larger packs are left to libgit2, which does not hold them in memory twice."""
+
+
+_COUNTS: Final = struct.Struct(">256I")
 
 
 def plain_pack(objects: Objects, oids: Collection[bytes]) -> tuple[bytes, bytes] | None:
@@ -49,10 +53,10 @@ def _index(oids: list[bytes], sums: list[bytes], places: list[int], of_pack: byt
     index = b"".join(
         [
             b"\xfftOc" + _number(2),
-            *map(_number, accumulate(counts)),
+            _COUNTS.pack(*accumulate(counts)),
             *oids,
             *sums,
-            *map(_number, places),
+            struct.pack(f">{len(places)}I", *places),
             of_pack,
         ]
     )

@@ -30,6 +30,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.schema import CreateSchema
 
+from rawko.postgres_sessions import by_itself, shared
 from rawko.workspace.names import check_run
 from rawko.workspace.packs.port import Pack, PackError
 
@@ -66,17 +67,18 @@ _pieces = Table(
     Column("piece", Integer, primary_key=True),
     Column("data", LargeBinary, nullable=False),
 )
-
-
-_ONE: Final = text(
-    f"""WITH held AS (SELECT epoch FROM {SCHEMA}.writers WHERE run = :run FOR SHARE),
-    mine AS (SELECT epoch FROM held WHERE epoch = :epoch),
+_BEGIN: Final = f"""INSERT INTO {SCHEMA}.writers (run, epoch) VALUES (%(run)s, 1)
+    ON CONFLICT (run) DO UPDATE SET epoch = {SCHEMA}.writers.epoch + 1 RETURNING epoch"""
+_LIST: Final = f"""SELECT epoch, number, level, head, size FROM {SCHEMA}.packs
+    WHERE run = %(run)s ORDER BY epoch, number"""
+_NO_TABLE: Final = "42P01"
+_ONE: Final = f"""WITH held AS (SELECT epoch FROM {SCHEMA}.writers WHERE run = %(run)s FOR SHARE),
+    mine AS (SELECT epoch FROM held WHERE epoch = %(epoch)s),
     noted AS (INSERT INTO {SCHEMA}.packs (run, epoch, number, level, head, size)
-        SELECT :run, epoch, :number, :level, :head, :size FROM mine ON CONFLICT DO NOTHING),
+        SELECT %(run)s, epoch, %(number)s, %(level)s, %(head)s, %(size)s FROM mine ON CONFLICT DO NOTHING),
     kept AS (INSERT INTO {SCHEMA}.pieces (run, epoch, number, piece, data)
-        SELECT :run, epoch, :number, 0, CAST(:data AS bytea) FROM mine ON CONFLICT DO NOTHING)
+        SELECT %(run)s, epoch, %(number)s, 0, %(data)s::bytea FROM mine ON CONFLICT DO NOTHING)
     SELECT epoch FROM held"""
-)
 """A small pack in one journey to the server. One that was put before its answer was lost is put once."""
 
 
@@ -93,30 +95,36 @@ class PostgresPacks:
         arguments = {name: value for name, value in arguments.items() if name not in url.query}
         self._shown = f"postgresql://{url.host or 'localhost'}/{url.database or ''}"
         self._secret = str(url.password or "")
-        self._engine = create_engine(
+        found = shared(url)
+        self._is_own = found is None
+        self._engine = found or create_engine(
             url.set(drivername="postgresql+psycopg"), connect_args=arguments, pool_pre_ping=True, pool_size=1
         )
 
     def begin(self, run: str) -> int:
-        with self._written() as connection:
-            _make(connection)
-            statement = text(
-                f"INSERT INTO {SCHEMA}.writers (run, epoch) VALUES (:run, 1) "
-                f"ON CONFLICT (run) DO UPDATE SET epoch = {SCHEMA}.writers.epoch + 1 RETURNING epoch"
-            )
-            return int(connection.execute(statement, {"run": check_run(run)}).scalar_one())
+        with self._telling():
+            values = {"run": check_run(run)}
+            try:
+                return int(by_itself(self._engine, _BEGIN, values).fetchone()[0])
+            except DBAPIError as error:
+                if not _is_empty(error):
+                    raise
+            with self._engine.begin() as connection:
+                _make(connection)
+            return int(by_itself(self._engine, _BEGIN, values).fetchone()[0])
 
     def put(self, run: str, pack: Pack, data: bytes, *, instead_of: Collection[Pack] = ()) -> None:
         place = {"run": run, "epoch": pack.epoch, "number": pack.number}
         if len(data) <= PIECE_BYTES and not instead_of:
-            with self._asked() as connection:
-                given = {**place, "level": pack.level, "head": pack.head, "size": len(data), "data": data}
-                if connection.execute(_ONE, given).scalar() != pack.epoch:
-                    raise _replaced(run)
+            given = {**place, "level": pack.level, "head": pack.head, "size": len(data), "data": data}
+            with self._telling():
+                held = by_itself(self._engine, _ONE, given).fetchone()
+            if held is None or held[0] != pack.epoch:
+                raise _replaced(run)
             return
         with self._written() as connection:
-            held = select(_writers.c.epoch).where(_writers.c.run == run).with_for_update(read=True)
-            if connection.execute(held).scalar() != pack.epoch:
+            writer = select(_writers.c.epoch).where(_writers.c.run == run).with_for_update(read=True)
+            if connection.execute(writer).scalar() != pack.epoch:
                 raise _replaced(run)
             connection.execute(insert(_packs).values(**place, level=pack.level, head=pack.head, size=len(data)))
             for number, start in enumerate(range(0, len(data), PIECE_BYTES)):
@@ -127,11 +135,13 @@ class PostgresPacks:
                 connection.execute(delete(table).where(table.c.run == run, or_(*old)))
 
     def packs(self, run: str) -> Sequence[Pack]:
-        with self._written() as connection:
-            if not inspect(connection).has_table("packs", schema=SCHEMA):
-                return ()
-            query = select(_packs).where(_packs.c.run == run).order_by(_packs.c.epoch, _packs.c.number)
-            return [Pack(row.epoch, row.number, row.level, row.head, row.size) for row in connection.execute(query)]
+        with self._telling():
+            try:
+                return [Pack(*row) for row in by_itself(self._engine, _LIST, {"run": run}).fetchall()]
+            except DBAPIError as error:
+                if _is_empty(error):
+                    return ()
+                raise
 
     def get(self, run: str, pack: Pack) -> bytes:
         of_pack = (_pieces.c.run == run, _pieces.c.epoch == pack.epoch, _pieces.c.number == pack.number)
@@ -149,13 +159,8 @@ class PostgresPacks:
                     connection.execute(delete(table).where(table.c.run == run))
 
     def close(self) -> None:
-        self._engine.dispose()
-
-    @contextmanager
-    def _asked(self) -> Iterator[Connection]:
-        """A connection on which each statement stands by itself."""
-        with self._telling(), self._engine.connect() as connection:
-            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+        if self._is_own:
+            self._engine.dispose()
 
     @contextmanager
     def _written(self) -> Iterator[Connection]:
@@ -179,6 +184,11 @@ class PostgresPacks:
 
 def _replaced(run: str) -> PackError:
     return PackError(f"another process sends the snapshots of run {run!r} now", is_replaced=True)
+
+
+def _is_empty(error: DBAPIError) -> bool:
+    """Whether an error says that there are no tables yet."""
+    return getattr(error.orig, "sqlstate", None) == _NO_TABLE
 
 
 def _make(connection: Connection) -> None:

@@ -52,8 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def table(found: Sequence[Sequence[Measured]], load: Load) -> str:
     """What was measured, as Markdown; compared with the plain way where that was measured, too."""
     plain = next((median(one.seconds for one in each) for each in found if each[0].name == PlainDbos.name), None)
-    lines = ["| | time | beside the plain way | processor time of a run, worker + server | transactions of a run "
-        "| kB of a run | connections |"]
+    lines = [
+        "| | time | beside the plain way | processor time of a run, worker + server | transactions of a run "
+        "| kB of a run | connections |"
+    ]
     lines.append("|---|---:|---:|---:|---:|---:|---:|")
     for each in found:
         seconds = median(one.seconds for one in each)

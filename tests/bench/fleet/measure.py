@@ -151,7 +151,7 @@ class _Counters:
 
 
 def _cpu_of(top: psutil.Process | None) -> float:
-    """Seconds of processors that a process, and all that came of it, have taken; those that were waited for included."""
+    """Seconds of processors that a process, and all that came of it, have taken, ended ones included."""
     total = 0.0
     for one in () if top is None else (top, *top.children(recursive=True)):
         try:
