@@ -21,7 +21,7 @@ from rawko.tools.toolbox import build_toolbox
 from rawko.trust.project import grant
 from rawko.vocabulary.agent import ToolAccess
 from tests.cli.conftest import Typed
-from tests.cli.shell import Shell
+from tests.cli.shell import Shell, call, judges, picks, says
 
 NEWS = """
 statechart:
@@ -332,6 +332,47 @@ def test_agents_that_a_chart_of_an_agent_runs_are_followed(typed: Typed, rawko: 
     agent(rawko, "author", "[bash]")
     rawko.write(".rawko/config.yaml", "rules: [allow bash]\n")
     assert typed("prove", "orchestrator", "--property", "permissions").code == 1
+
+
+STATES = [
+    *("working", "waiting", "running_tool", "checking_gate"),
+    *(pytest.param(name, marks=pytest.mark.thorough) for name in ("rawko", "executing", "selecting", "thinking")),
+]
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_run_does_what_the_table_says_of_a_state(typed: Typed, rawko: Shell, state: str) -> None:
+    """A rule that denies a tool in a state: a scripted agent calls the tool where the orchestrator runs it."""
+    rawko.write(".rawko/config.yaml", f"rules: [deny write in {state}, allow write]\n")
+    rows = json.loads(typed("prove", "orchestrator", "--table", "--json").out)["permissions"]
+    here = [row for row in rows if row["agent"] == "developer" and row["tool"] == "write"]
+    (row,) = [row for row in here if row["when"] == [state] * (state in ("rawko", "working"))] or here
+    write = call("write", file_path="hello.txt", content="hello")
+    replies = (picks("developer"), says("developer", write), says("developer", call("complete", summary="x")))
+    scenario = rawko.scenario(*replies, judges("COMPLETE", summary="x"))
+    done = typed("run", "Write", "--scenario", str(scenario), "--yes", "--trust")
+    assert done.code == 0, done.text
+    assert (rawko.folder / "hello.txt").exists() == (row["answers"][0]["decision"] == "allow"), row
+
+
+def test_an_agent_whose_chart_uses_no_tools_does_not_stop_the_search(typed: Typed, news: Shell) -> None:
+    """It works, and what happens after it is looked at; so is an invocation whose agents are not there."""
+    news.write("rest.yaml", "statechart: {name: rest, root state: {name: rest, initial: a, states: [{name: a}]}}\n")
+    chart = NEWS.replace("agent: researcher", "agent: sleeper").replace(
+        "on done: {target: over}", "on done: {target: last}"
+    )
+    last = {"id": "last", "src": "run_agent", "input": "last_input", "on done": {"target": "over"}}
+    news.write(
+        "news.yaml", f"{chart}      - {{name: last, invoke: {json.dumps({**last, 'on error': {'target': 'over'}})}}}\n"
+    )
+    agent(news, "sleeper", "[mcp__web__get, mcp__mail__send]", "chart: rest.yaml\n")
+    agent(news, "publisher", "[]")
+    agent(news, "both", "[mcp__web__get, mcp__mail__send]")
+    news.write("news.bounds.yml", BOUNDS + "agents: {last: [both]}\n")
+    done = typed(*PROVE)
+    assert (done.code, "agent both writes outside" in done.out, "sleeper" in done.out) == (1, True, False), done.text
+    news.write("news.bounds.yml", BOUNDS + "agents: {last: {parameter: none, default: [gone]}}\n")
+    assert typed(*PROVE).code == 0
 
 
 @pytest.mark.parametrize(

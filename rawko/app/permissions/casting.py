@@ -10,6 +10,7 @@ from typing import Final
 
 from rawko.app.permissions.casts import (
     AGENT_ACTORS,
+    NOBODY,
     TOOL,
     TOOL_ACTORS,
     WITHIN,
@@ -28,7 +29,7 @@ from rawko.chart.definition import Invoke
 from rawko.config import ConfigError, Settings
 from rawko.config.loading import wishes
 from rawko.proving.bounds import Bounds
-from rawko.proving.permissions.powers import Act, Cast, Casting, Powers
+from rawko.proving.permissions.powers import NO_POWERS, Act, Cast, Casting, Powers
 from rawko.runtime.fan_out.machine import fan_out_chart
 from rawko.tools.gate.possible import Answer, PossibleAnswers, States, ToolFacts, weakest
 from rawko.tools.gate.rules import Rule
@@ -38,6 +39,15 @@ from rawko.vocabulary.agent_path import CALL_AGENT, CALLABLE_CHART, TASK, agent_
 APPROVE: Final = "APPROVE"
 """The event that is a person's approval where a chart names it."""
 _CHECKS: Final = ("check_evidence", "check_files")
+_HARMLESS: Final = frozenset(
+    {
+        *(*AGENT_ACTORS, *TOOL_ACTORS, *_CHECKS),
+        *("arbiter_select_agent", "arbiter_evaluate", "capture_delivery", "check_wait"),
+        *("check_gate", "capture_snapshot", "stream_agent", "summarise", "ask_person", "judge", "ask_judge"),
+        *("plan_adoption", "bring_in", "capture_files", "adopt_lane", "take_back"),
+    }
+)
+"""Actors that rawko binds: they run no agents but those that are followed here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +131,7 @@ class Permissions:
         if invoke.src in TOOL_ACTORS:
             return Cast("tools", tuple((name,) for name in self._casts.owners()))
         troupes = tuple(self._casts.members(agent) for agent in self._casts.agents_of(invoke))
-        troupes = tuple(troupe for troupe in troupes if troupe)
+        troupes = tuple(troupe for troupe in troupes if troupe) or ((NOBODY,),)
         if invoke.for_each is not None:
             troupes = (tuple(dict.fromkeys(chain.from_iterable(troupes))),)
         return Cast("agents", troupes)
@@ -145,6 +155,8 @@ class Permissions:
 
     def powers(self, invocation: str, who: str, names: tuple[str, ...], is_alone: bool) -> Powers:
         """See `PowersOf`."""
+        if who == NOBODY:
+            return NO_POWERS
         found: dict[str, Act] = {}
         is_called = self._invokes[invocation].src == CALL_AGENT
         for use in self.uses(invocation, who, names, is_alone):
@@ -166,6 +178,8 @@ class Permissions:
         Args:
             is_alone: No other agent is at work; else rules about states may hold for theirs.
         """
+        if who == NOBODY:
+            return
         invoke = self._invokes[invocation]
         outer, _, agent = who.rpartition(WITHIN)
         base, possible = frozenset(names), frozenset[str]()
@@ -175,8 +189,8 @@ class Permissions:
             possible = self._states
         if invoke.src in TOOL_ACTORS:
             yield from self._uses_here(invoke, agent, base)
-            return
-        yield from self._chain(agent, self._seats(agent, base, possible), possible, base)
+        elif self._casts.chart_of(agent).has(TOOL):
+            yield from self._chain(agent, self._seats(agent, base, possible), possible, base)
 
     def _uses_here(self, invoke: Invoke, agent: str, base: frozenset[str]) -> Iterator[Use]:
         """Of the agent whose machine the chart is."""
@@ -249,6 +263,9 @@ class Permissions:
             yield f"what asks is allowed: {yes}"
         if self._settings.project is not None and wishes(self._settings.project):
             yield "what the folder asks for counts as if you had trusted it"
+        strange = {one.src for state in self._of.chart.states.values() for one in state.invoke} - _HARMLESS
+        if strange:
+            yield f"the actors {', '.join(sorted(strange))} run no agents, and pass no content from or to the outside"
         for id, invoke in self._invokes.items():
             is_said = id in self._bounds.agents or isinstance(invoke.input, Mapping)
             if invoke.src in AGENT_ACTORS[1:] and not is_said:

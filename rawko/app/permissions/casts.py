@@ -24,6 +24,8 @@ EXECUTOR: Final = "agent_executor"
 TOOL: Final = "execute_tool"
 AGENT_ACTORS: Final = (EXECUTOR, RUN_AGENT, RUN_LANE)
 TOOL_ACTORS: Final = (TOOL, CALL_AGENT)
+NOBODY: Final = ""
+"""Works where an invocation runs none of the agents that there are: it fails at once."""
 WITHIN: Final = " / "
 """Between an agent with a chart of its own and one that this chart runs."""
 
@@ -130,7 +132,7 @@ class Casts:
         if agent in above:
             return
         of = self.chart_of(agent)
-        if of.has(TOOL):
+        if of.has(TOOL) or not of.has(*AGENT_ACTORS):
             yield agent
         for invoke in of.invocations(AGENT_ACTORS):
             for name in self._named(of, invoke, [self._settings.agents[agent]]):
