@@ -39,6 +39,7 @@ def main() -> None:
     if sys.argv[1] == "--supervised":
         control = None if sys.argv[2] == "-" else socket.socket(fileno=int(sys.argv[2]))
         supervise(control, float(sys.argv[3]), sys.argv[4:])
+        os._exit(0)  # rawko, which sees the socket close, need not wait until Python has tidied up
     else:
         become(sys.argv[1:])
 

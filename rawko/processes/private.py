@@ -47,6 +47,23 @@ def touch_private(path: Path) -> None:
     narrow(path, FILE)
 
 
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file for this user alone; an existing one loses its contents and others' rights.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FILE)
+    try:
+        info = os.fstat(descriptor)
+        if info.st_uid == os.geteuid() and stat.S_IMODE(info.st_mode) & ~FILE:
+            os.fchmod(descriptor, stat.S_IMODE(info.st_mode) & FILE)
+        while data:
+            data = data[os.write(descriptor, data) :]
+    finally:
+        os.close(descriptor)
+
+
 def append_private(path: Path, *, errors: str = "strict") -> TextIO:
     """Open a text file for appending, readable for this user alone.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -94,6 +96,20 @@ def test_what_is_no_note_is_not_touched(tmp_path: Path) -> None:
     assert Leftovers(tmp_path).end_all() == ()
     assert (tmp_path / "readme").exists()
     assert Leftovers(tmp_path / "nowhere").end_all() == ()
+
+
+def test_a_note_is_written_though_its_folder_was_removed_meanwhile(
+    tmp_path: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    folder = tmp_path / "running"
+    notes = Leftovers(folder)
+    notes.note(sleeper.pid)
+    shutil.rmtree(folder)
+    notes.note(sleeper.pid)
+    assert [path.name for path in folder.iterdir()] == [str(sleeper.pid)]
+    assert stat.S_IMODE((folder / str(sleeper.pid)).stat().st_mode) == 0o600
+    os.killpg(sleeper.pid, signal.SIGKILL)
+    sleeper.wait()
 
 
 def test_our_own_group_is_never_ended(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -93,6 +94,7 @@ class Bash(Tool):
         if sandbox is not None:
             self._env |= ENVIRONMENT
         self._spool = Spool(outputs, max_bytes=settings.max_output_bytes, max_total_bytes=settings.max_spool_bytes)
+        self._bash: str | None = None
         self._folders: dict[str, str] = {}
         self._running: set[Group] = set()
         self._leftovers = leftovers
@@ -159,9 +161,7 @@ class Bash(Tool):
         baseline: Baseline | None,
         run: Run,
     ) -> tuple[Ending, int]:
-        bash = shutil.which("bash", path=self._env.get("PATH")) or shutil.which("bash")
-        if bash is None:
-            raise ToolFailure("bash is not installed on this machine", code="no_bash")
+        bash = self._shell()
 
         def keep(data: bytes) -> bool:
             output.write(data)
@@ -194,6 +194,14 @@ class Bash(Tool):
         finally:
             self._running.discard(group)
             self._leftovers.forget(group.id)
+
+    def _shell(self) -> str:
+        """The path of bash. It is looked for once, and again where it is gone."""
+        if self._bash is None or not os.access(self._bash, os.X_OK):
+            self._bash = shutil.which("bash", path=self._env.get("PATH")) or shutil.which("bash")
+        if self._bash is None:
+            raise ToolFailure("bash is not installed on this machine", code="no_bash")
+        return self._bash
 
     def notes(self) -> dict[str, str]:
         """The folder of each agent's next command; relative inside the workspace, which may move."""
@@ -275,11 +283,18 @@ def _spec(settings: BashSettings, *, is_confined: bool) -> ToolSpec:
 
 def _private_file(text: str) -> IO[bytes]:
     """An unlinked file at its beginning, holding the text."""
-    file = tempfile.TemporaryFile()  # noqa: SIM115 (the caller closes it)
+    file = _nameless()
     # Lone surrogates cannot be encoded; bash gets a replacement and complains if it matters.
     file.write(text.encode("utf-8", errors="replace"))
     file.seek(0)
     return file
+
+
+def _nameless() -> IO[bytes]:
+    if sys.platform == "linux":
+        with suppress(OSError):  # a kernel, or a sandbox around rawko, may know no such files
+            return open(os.memfd_create("command"), "w+b")  # noqa: PTH123, SIM115 (the caller closes it)
+    return tempfile.TemporaryFile()
 
 
 def _reported(report: IO[bytes]) -> str | None:

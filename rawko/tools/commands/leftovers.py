@@ -13,10 +13,11 @@ import signal
 import subprocess
 import time
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from rawko.processes import family
-from rawko.processes.private import make_private, touch_private
+from rawko.processes.private import make_private, write_private
 
 _GONE_S = 5.0
 _POLL_S = 0.02
@@ -34,6 +35,7 @@ class Leftovers:
     def __init__(self, folder: Path, *, owner: int | None = None) -> None:
         self._folder = folder
         self._owner = owner
+        self._is_made = False
 
     def note(self, group: int, mark: str = "") -> None:
         """Record that a group has started. If the disk refuses the note, a crash leaves the group undetected.
@@ -43,13 +45,20 @@ class Leftovers:
         """
         start = _start_of(group)
         if start is not None:
-            owner = self._owner or os.getpid()
+            begun = _start_of(self._owner) if self._owner else _own_start(os.getpid())
+            note = f"{start}\n{self._owner or os.getpid()} {begun}\n{mark}\n".encode("ascii")
             with suppress(OSError):
-                make_private(self._folder)
-                touch_private(self._folder / str(group))
-                (self._folder / str(group)).write_text(
-                    f"{start}\n{owner} {_start_of(owner)}\n{mark}\n", encoding="ascii"
-                )
+                self._write(str(group), note)
+
+    def _write(self, name: str, note: bytes) -> None:
+        if not self._is_made:
+            make_private(self._folder)
+            self._is_made = True
+        try:
+            write_private(self._folder / name, note)
+        except FileNotFoundError:  # the folder was removed meanwhile
+            make_private(self._folder)
+            write_private(self._folder / name, note)
 
     def forget(self, group: int) -> None:
         """Remove the note of a group that has ended."""
@@ -110,6 +119,12 @@ def _is_alive(group: int, is_ours: bool) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return family.has_living_member(group)
+
+
+@lru_cache(maxsize=1)
+def _own_start(process: int) -> str | None:
+    """When this process started, by its id: a fork has another one."""
+    return _start_of(process)
 
 
 def _start_of(process: int) -> str | None:

@@ -42,8 +42,8 @@ class Spool:
         Raises:
             OSError: The state folder cannot be written.
         """
-        make_private(self._folder)
         if self._opens <= 0 or self._left <= 0:
+            make_private(self._folder)
             self._look()
         self._opens -= 1
         while True:
@@ -52,6 +52,9 @@ class Spool:
             try:
                 fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             except FileExistsError:
+                continue
+            except FileNotFoundError:  # the folder was removed meanwhile
+                make_private(self._folder)
                 continue
             return Output(path, fd, self._max_bytes, self._count)
 

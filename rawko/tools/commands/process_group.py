@@ -30,6 +30,14 @@ _GONE_S = 10.0
 """How long the system may take to complete a KILL."""
 
 
+async def _until(event: asyncio.Event, seconds: float) -> None:
+    """Wait for an event, so long at most."""
+    if not event.is_set():
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await event.wait()
+
+
 class Group:
     """A running command.
 
@@ -113,16 +121,13 @@ class Group:
         """TERM, grace, KILL; a cancellation meanwhile shortens the grace, but never skips the KILL."""
         try:
             self._say(b"t")
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._gone.wait(), self._grace_s + _GONE_S)
+            await _until(self._gone, self._grace_s + _GONE_S)
         finally:
             try:
                 if not self._gone.is_set():
                     self._say(b"k")
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(self._gone.wait(), _GONE_S)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._closed.wait(), _DRAIN_S)
+                    await _until(self._gone, _GONE_S)
+                await _until(self._closed, _DRAIN_S)
             finally:
                 self._close()
                 self._reap()

@@ -77,13 +77,18 @@ class Gate:
         if stateful is not None and active_states is None:
             raise ValueError(f"rule {str(stateful)!r} names states, but this gate has no source of active states")
         self._agents, self._rules, self._assume_yes = dict(agents), tuple(rules), assume_yes
-        self._approvals, self._active_states = approvals, active_states or (lambda: ())
+        is_stateful = stateful is not None and active_states is not None
+        self._approvals, self._active_states = approvals, active_states if is_stateful else tuple
         self._stand_ins = stand_ins or (lambda rules: StandIns())
         self._kept = kept
+        self._refusals: dict[tuple[str, str], GateVerdict | None] = {}
 
     def refusal(self, agent: str, tool: str) -> GateVerdict | None:
         """Why the agent may not use the tool at all; None if it and all of its callers may."""
-        return next(filter(None, (self._own_refusal(name, tool) for name in reversed(agents_in(agent)))), None)
+        if (agent, tool) not in self._refusals:  # lists of tools are the same for the whole session
+            found = (self._own_refusal(name, tool) for name in reversed(agents_in(agent)))
+            self._refusals[agent, tool] = next(filter(None, found), None)
+        return self._refusals[agent, tool]
 
     def _own_refusal(self, agent: str, tool: str) -> GateVerdict | None:
         access = self._agents.get(agent)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from rawko.tools.shell.values import (
     arithmetic_doubt,
@@ -28,6 +29,7 @@ from rawko.tools.shell.values import (
 from rawko.tools.shell.words import Script, SimpleCommand, Word
 
 
+@lru_cache(maxsize=4)  # a call is judged before a person is asked, and again before it runs
 def read_script(text: str) -> Script:
     """The simple commands of a command line, in order of appearance."""
     reader = _Reader(text)
@@ -50,6 +52,8 @@ _OPAQUE = frozenset({"case", "esac", "function", "select", "coproc"})
 _COMPARISONS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=", re.ASCII)
 _HEREDOC = re.compile(r"[ \t]*(?:'([\w.-]+)'|\"([\w.-]+)\"|\\([\w.-]+)|([\w.-]+))(?=[ \t\n;&|<>)]|\Z)", re.ASCII)
+_PLAIN = re.compile(r"[^'\"\\$`<>*?\[{ \t\n;&|()]+")
+"""Characters that stand for themselves wherever they stand in a word."""
 _REDIRECT = re.compile(r"&>>|&>|<<<|<<-|<<|<>|<&|>>|>&|>\||<|>")
 _PARAMETER = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9@*#?$!-])", re.ASCII)
 _MAX_ARITHMETIC = 2000
@@ -309,7 +313,7 @@ class _Reader:
         raw = self._text[begin : self._at]
         if raw in ("{", "{}", "["):
             return _literal(raw)
-        if "," not in raw and ".." not in raw:
+        if "{" in raw and "," not in raw and ".." not in raw:
             # Without one of these characters there is no brace expansion.
             parts = [_literal("{") if part == _BRACE else part for part in parts]
         return _joined(parts)
@@ -328,6 +332,9 @@ class _Reader:
             return _literal(following.replace("\n", ""))
         if character in "$`<>":
             return self._expansion()
+        if plain := _PLAIN.match(self._text, self._at):
+            self._at = plain.end()
+            return _literal(plain.group())
         self._at += 1
         # A pattern or a brace expansion becomes other words, perhaps several.
         return Word(character, character not in "*?[{", "", character not in "*?[{")
