@@ -11,8 +11,12 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, Final
+
+from rawko.interpreter.data.json_text import codec_here
 
 MIN_CHARS = 512
 """Shorter texts cost less in the row than a pointer and a row of their own."""
@@ -24,7 +28,9 @@ _BLOB, _PAGES = "$blob", "$pages"
 _POINTER = re.compile(r"[0-9a-f]{64}")
 _RAW, _DEFLATED = b"\0", b"\1"
 _MIN_DEFLATED = 64
-_PLAIN: Final = frozenset({int, float, bool, type(None)})
+_QUICK_BYTES: Final = 8192
+_PLAIN: Final = frozenset({int, bool, type(None)})
+_LISTS: Final = frozenset({list, tuple})
 _NESTED: Final = frozenset({dict, list})
 _encoder: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
@@ -47,6 +53,7 @@ def digest_of(data: bytes) -> bytes:
 def pack(value: Any) -> Packed:
     """The value as JSON text without its long strings, and without the full pages of its long lists."""
     packed = Packed("")
+    is_usual = True  # each part is of JSON's own classes: the quick encoder writes what Python's would
 
     def take(text: str) -> str:
         data = text.encode("utf-8", "surrogatepass")
@@ -57,36 +64,57 @@ def pack(value: Any) -> Packed:
     # Most parts stay as they are: these are not copied, and numbers and short texts cost no call.
 
     def visit(part: Any) -> Any:
+        kind = type(part)
+        if kind is dict:
+            return within(part)
+        if kind in _LISTS:
+            return listed(part)
+        if kind is not str:
+            return unusual(part)
+        return {_BLOB: take(part)} if len(part) >= MIN_CHARS else part
+
+    def within(part: dict[str, Any]) -> Any:
+        items = part
+        for key, item in part.items():
+            kind = type(item)
+            if kind is str:
+                if len(item) < MIN_CHARS:
+                    continue
+            elif kind in _PLAIN:
+                continue
+            if (found := visit(item)) is not item:
+                items = part.copy() if items is part else items
+                items[key] = found
+        return {_BLOB: None, "value": items} if _BLOB in part or _PAGES in part else items  # it looks like ours
+
+    def listed(part: Sequence[Any]) -> Any:
+        entries: Any = part
+        for index, item in enumerate(part):
+            kind = type(item)
+            if kind in _PLAIN or (kind is str and len(item) < MIN_CHARS) or (found := visit(item)) is item:
+                continue
+            entries = list(part) if entries is part else entries
+            entries[index] = found
+        return pages(entries) if len(entries) >= PAGE_ITEMS else entries
+
+    def unusual(part: Any) -> Any:
+        nonlocal is_usual
+        is_usual = is_usual and isinstance(part, float) and isfinite(part)
         if isinstance(part, str):
             return {_BLOB: take(part)} if len(part) >= MIN_CHARS else part
         if isinstance(part, dict):
-            items = part
-            for key, item in part.items():
-                kind = type(item)
-                if kind in _PLAIN or (kind is str and len(item) < MIN_CHARS) or (found := visit(item)) is item:
-                    continue
-                items = part.copy() if items is part else items
-                items[key] = found
-            return {_BLOB: None, "value": items} if _BLOB in part or _PAGES in part else items  # it looks like ours
-        if isinstance(part, (list, tuple)):
-            entries: list[Any] | tuple[Any, ...] = part
-            for index, item in enumerate(part):
-                kind = type(item)
-                if kind in _PLAIN or (kind is str and len(item) < MIN_CHARS) or (found := visit(item)) is item:
-                    continue
-                entries = list(part) if entries is part else entries
-                entries[index] = found  # type: ignore[index]
-            return pages(entries) if len(entries) >= PAGE_ITEMS else entries
-        return part
+            return within(part)
+        return listed(part) if isinstance(part, (list, tuple)) else part
 
     def pages(items: Sequence[Any]) -> Any:
         full = len(items) - len(items) % PAGE_ITEMS
-        texts = [_json(items[start : start + PAGE_ITEMS]) for start in range(0, full, PAGE_ITEMS)]
+        texts = [_json(items[start : start + PAGE_ITEMS], is_usual) for start in range(0, full, PAGE_ITEMS)]
         if any(len(text) < _MIN_PAGE_CHARS for text in texts):
             return items
         return {_PAGES: [take(text) for text in texts], "rest": items[full:]}
 
-    packed.text = _json(visit(value))
+    visited = visit(value)
+    packed.text = _json(visited, is_usual)
     return packed
 
 
@@ -147,9 +175,9 @@ def pointers(text: str) -> Iterable[bytes]:
 
 
 def squeeze(data: bytes) -> bytes:
-    """Compressed where that makes it smaller."""
+    """Compressed where that makes it smaller; what is short, more quickly and a little less."""
     if len(data) >= _MIN_DEFLATED:
-        smaller = zlib.compress(data, 6)
+        smaller = zlib.compress(data, 1 if len(data) <= _QUICK_BYTES else 6)
         if len(smaller) < len(data):
             return _DEFLATED + smaller
     return _RAW + data
@@ -172,5 +200,17 @@ def unsqueeze(data: bytes) -> bytes:
         raise ValueError(f"data is damaged: {error}") from error
 
 
-def _json(value: Any) -> str:
+def _json(value: Any, is_usual: bool) -> str:
+    """The value as JSON in ASCII.
+
+    Raises:
+        TypeError, ValueError: Something in it is not JSON.
+    """
+    if is_usual:
+        encode, _, refusals = codec_here()
+        refused: tuple[type[Exception], ...] = (TypeError, *refusals)
+        with suppress(*refused):
+            text = encode(value)
+            if text.isascii():
+                return text.decode("ascii")
     return _encoder.encode(value)

@@ -71,6 +71,18 @@ def test_what_is_packed_stays_as_it_was() -> None:
     assert unpack(packed.text, packed.taken.__getitem__) == restored
 
 
+@pytest.mark.parametrize("other", [float("nan"), float("inf"), b"bytes", {"a", "set"}])
+def test_what_is_not_json_is_refused(other: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        pack({"a": [other]})
+
+
+def test_the_text_is_ascii_whatever_it_says() -> None:
+    value = {"a": "\xe9\u2028\U0001f600", "b": [1.5, -0.0, 10**30]}
+    assert pack(value).text.isascii()
+    assert unpack(pack(value).text, pack(value).taken.__getitem__) == value
+
+
 def test_half_a_surrogate_pair_survives() -> None:
     value = "\ud800" * MIN_CHARS
     packed = pack(value)

@@ -133,6 +133,8 @@ class ContextModel:
 
         if (model := _model_in(annotation)) is not None:
             return lambda value: value if was_checked_by(model, value) else check(value)
+        if (model := _item_model_in(annotation)) is not None:
+            return lambda value: _records(model, value, check)
         if annotation in (dict[str, Any], Mapping[str, Any]):
             return lambda value: _object(value, name, check)
         if annotation in (list[str], tuple[str, ...]):
@@ -164,6 +166,18 @@ def _model_in(annotation: Any) -> Any:
         parts = [part for part in get_args(annotation) if part is not type(None)]
         annotation = parts[0] if len(parts) == 1 else None
     return annotation if hasattr(annotation, "model_validate") else None
+
+
+def _item_model_in(annotation: Any) -> Any:
+    """M where the annotation is `list[M]`, M being a pydantic class."""
+    return _model_in(get_args(annotation)[0]) if get_origin(annotation) is list else None
+
+
+def _records(model: Any, value: Any, check: Gate) -> Any:
+    """A list of records: those that the model has checked are not looked at again."""
+    if type(value) not in (list, Vector) or not all(was_checked_by(model, item) for item in value):
+        return check(value)
+    return value if type(value) is Vector else Vector(list(value))
 
 
 def _object(value: Any, name: str, check: Gate) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from sismic.code import Evaluator, PythonEvaluator
 from sismic.model import MetaEvent
@@ -24,6 +24,16 @@ from rawko.interpreter.data.values import Record
 from rawko.interpreter.running.instrumentation import Observation
 from rawko.interpreter.stepping.event_queue import Timer
 from rawko.interpreter.stepping.machine import Machine
+
+
+class _Everything:
+    """Holds whatever is asked for."""
+
+    def __contains__(self, element: object) -> bool:
+        return True
+
+
+_EVERYTHING: Final = _Everything()
 
 
 class TrustedEvaluator(PythonEvaluator):
@@ -69,6 +79,7 @@ class TrustedObservation(Observation):
     def attach_to(self, machine: Machine, face: Any) -> None:
         """sismic's evaluators read the interpreter's times and sent events by these names."""
         super().attach_to(machine, face)
+        self.bound = _EVERYTHING  # sismic's evaluators know by themselves what has conditions
         self.face = face
         face._entry_time = {}
         face._idle_time = {}

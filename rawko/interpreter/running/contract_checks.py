@@ -7,7 +7,7 @@ was entered, or the transition taken.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from rawko.interpreter.compiled.contracts import contract_failure, require
@@ -24,8 +24,8 @@ class ContractChecks:
 
     Attributes:
         conditions: By element and kind ("before", "after", "always").
-        bound: Elements that have any.
-        has_invariants: Some have `always`: then each active state is asked after each microstep.
+        bound: Elements that may have any; the others need not be asked.
+        invariants: Those that have `always`. With any, each active state is asked after each microstep.
     """
 
     machine: Machine
@@ -35,8 +35,9 @@ class ContractChecks:
         self.machine = machine
         self.program = machine.program
         self.conditions: Mapping[Any, Any] = {} if machine.ignores_contracts else self.program.bound.conditions
-        self.bound = {element for element, _ in self.conditions}
-        self.has_invariants = any(kind == "always" for _, kind in self.conditions)
+        self.bound: Container[Any] = {element for element, _ in self.conditions}
+        self.invariants = frozenset(element for element, kind in self.conditions if kind == "always")
+        self.has_invariants = bool(self.invariants)
 
     def is_active(self, name: str) -> bool:
         """Whether a state is active, as conditions ask it."""
@@ -62,7 +63,8 @@ class ContractChecks:
         """The `always` conditions of all active states, outer ones first. No event: nothing happened, time passed."""
         if self.has_invariants:
             for name in self.machine.names:
-                self.check(name, "always", event)
+                if name in self.invariants:
+                    self.check(name, "always", event)
 
     def failed(self, element: Any, kind: str, guard: Any, cause: Exception | str) -> Failed:
         """The failure of a condition."""

@@ -293,7 +293,7 @@ def _private_file(text: str) -> IO[bytes]:
 def _nameless() -> IO[bytes]:
     if sys.platform == "linux":
         with suppress(OSError):  # a kernel, or a sandbox around rawko, may know no such files
-            return open(os.memfd_create("command"), "w+b")  # noqa: PTH123, SIM115 (the caller closes it)
+            return open(os.memfd_create("command"), "w+b")  # noqa: PTH123 (the caller closes it)
     return tempfile.TemporaryFile()
 
 

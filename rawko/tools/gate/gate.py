@@ -77,8 +77,8 @@ class Gate:
         if stateful is not None and active_states is None:
             raise ValueError(f"rule {str(stateful)!r} names states, but this gate has no source of active states")
         self._agents, self._rules, self._assume_yes = dict(agents), tuple(rules), assume_yes
-        is_stateful = stateful is not None and active_states is not None
-        self._approvals, self._active_states = approvals, active_states if is_stateful else tuple
+        self._approvals = approvals
+        self._active_states = tuple if stateful is None or active_states is None else active_states
         self._stand_ins = stand_ins or (lambda rules: StandIns())
         self._kept = kept
         self._refusals: dict[tuple[str, str], GateVerdict | None] = {}
