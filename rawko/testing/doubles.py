@@ -40,14 +40,19 @@ class GuardNotGiven(ContractMistake):
 class Doubles:
     """Bindings around a chart's own, for one test.
 
-    - guards: return the value in `given`, else that of the bound function; if there is neither: GuardNotGiven.
+    - guards: return the value in `given_calls` for their arguments, else that in `given`, else that of the bound
+      function; if there is none: GuardNotGiven.
     - actions: are recorded in `calls`, then run; unbound ones do nothing.
-    - unbound inputs and outputs return None, unbound delays 0 ms.
+    - delays: return the value in `delays`, else that of the bound function; unbound ones 0 ms.
+    - unbound inputs and outputs return None, unbound lists of `for each` are empty.
 
     Attributes:
         chart: The chart, without its context model if the model is not bound.
         bindings: For the interpreter, together with `chart`.
         given: Outcomes of guards, by name, for all arguments; may be changed at any time.
+        given_calls: Of guards with some arguments, by name: (the arguments that a call must have, its outcome), the
+            latest first.
+        delays: Named delays, in milliseconds.
         calls: Actions called so far, in order.
         asked: Guards evaluated so far, with their outcomes, in order.
         mistake: The first mistake of the contract; kept, because a machine may catch the exception.
@@ -62,10 +67,19 @@ class Doubles:
         if chart.context is not None and own.find("context", chart.context) is None:
             self.chart = replace(chart, context=None)
         self.given: dict[str, bool] = {}
+        self.given_calls: dict[str, list[tuple[Mapping[str, Any], bool]]] = {}
+        self.delays: dict[str, float] = {}
         self.calls: list[Call] = []
         self.asked: list[tuple[str, bool]] = []
         self.mistake: ContractMistake | None = None
         self.guards = frozenset(needed.get("guard", ())) | own.names("guard")
+        self.delay_names = frozenset(needed.get("delay", ()))
+        self._lists = frozenset(
+            one.for_each.items
+            for state in chart
+            for one in state.invoke
+            if one.for_each is not None and isinstance(one.for_each.items, str)
+        )
         self.actions = frozenset(needed.get("action", ())) | own.names("action")
         self._is_watching = True
         self.bindings = self._around(own, needed)
@@ -74,9 +88,12 @@ class Doubles:
         values = {
             "guard": {name: self._guard(name, own.find("guard", name)) for name in self.guards},
             "action": {name: self._action(name, own.find("action", name)) for name in self.actions},
-            "input": dict.fromkeys(needed.get("input", set()) - own.names("input"), _nothing),
+            "input": {
+                name: _no_items if name in self._lists else _nothing
+                for name in needed.get("input", set()) - own.names("input")
+            },
             "output": dict.fromkeys(needed.get("output", set()) - own.names("output"), _nothing),
-            "delay": dict.fromkeys(needed.get("delay", set()) - own.names("delay"), _no_delay),
+            "delay": {name: self._delay(name, own.find("delay", name)) for name in self.delay_names},
         }
         around = own
         for kind, table in values.items():
@@ -85,7 +102,10 @@ class Doubles:
 
     def _guard(self, name: str, function: Callable[..., Any] | None) -> Callable[..., Any]:
         def ask(context: Any, event: Any, **arguments: Any) -> bool:
-            if name in self.given:
+            known = self._given_for(name, arguments) if name in self.given_calls else None
+            if known is not None:
+                outcome = known
+            elif name in self.given:
                 outcome = self.given[name]
             elif function is not None:
                 outcome = bool(function(context, event, **arguments))
@@ -96,6 +116,21 @@ class Doubles:
             return outcome
 
         return functools.wraps(function)(ask) if function is not None else ask
+
+    def _given_for(self, name: str, arguments: Mapping[str, Any]) -> bool | None:
+        plain = thaw(arguments)
+        for wanted, outcome in self.given_calls[name]:
+            if all(key in plain and plain[key] == value for key, value in wanted.items()):
+                return outcome
+        return None
+
+    def _delay(self, name: str, function: Callable[..., Any] | None) -> Callable[..., Any]:
+        def wait(context: Any, event: Any) -> Any:
+            if name in self.delays:
+                return self.delays[name]
+            return 0 if function is None else function(context, event)
+
+        return functools.wraps(function)(wait) if function is not None else wait
 
     def _action(self, name: str, function: Callable[..., Any] | None) -> Callable[..., Any]:
         def call(context: Any, event: Any, **arguments: Any) -> Any:
@@ -123,8 +158,8 @@ def _nothing(context: Any, event: Any) -> None:
     return None
 
 
-def _no_delay(context: Any, event: Any) -> int:
-    return 0
+def _no_items(context: Any, event: Any) -> list[Any]:
+    return []
 
 
 # ---------------------------------------------------------------- a double for one actor

@@ -21,7 +21,7 @@ _NAME = r'(?P<{0}>"[^"]+"|[^\s"]+)'
 _WORDS = r'(?P<{0}>"[^"]+"|[^"]+?)'
 _PARTS: Mapping[str, str] = {
     "state": _WORDS.format("state"),  # states of sismic's charts may have names of several words
-    **{name: _NAME.format(name) for name in ("actor", "event", "field", "action", "guard", "tag", "code")},
+    **{name: _NAME.format(name) for name in ("actor", "event", "field", "action", "guard", "tag", "code", "delay")},
     "outcome": r"(?P<outcome>true|false)",
     "json": r"(?P<json>\S.*)",
     "with": r"(?P<with>\S.*)",

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rawko.chart.definition import Chart
+from rawko.chart.definition import Chart, GuardCall, LiteralArgument
 from rawko.chart.errors import hint
+from rawko.chart.expressions.formatting import format_guard
+from rawko.chart.lint.walk import guards
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.context_model import ContextModel
 from rawko.interpreter.data.steps import Receipt
-from rawko.interpreter.data.values import Vector
+from rawko.interpreter.data.values import Vector, thaw
 from rawko.interpreter.errors import InterpreterError
 from rawko.interpreter.stepping.machine import model_of
 from rawko.testing.actor import TestActor
@@ -151,8 +153,30 @@ class Scene:
     def require_guard(self, name: str) -> str:
         return self._require("guard", name, self.doubles.guards)
 
+    def give_guard(self, text: str, outcome: bool) -> None:
+        """Let a guard answer: by its name, whatever its arguments; or as the chart writes a call of it, for these
+        arguments alone. Arguments that the chart takes from the event or the context may be any.
+
+        Raises:
+            ContractMistake: The chart has no such guard, or no such call.
+        """
+        name, bracket, _ = text.partition("(")
+        self.require_guard(name)
+        if not bracket:
+            self.doubles.given[name] = outcome
+            return
+        uses = (one.guard for one in guards(self.chart))
+        calls = {format_guard(one): one for one in uses if isinstance(one, GuardCall)}
+        call = calls[self._require("guard", text, calls)]
+        wanted = {key: thaw(one.value) for key, one in call.arguments if isinstance(one, LiteralArgument)}
+        kept = [one for one in self.doubles.given_calls.get(name, ()) if one[0] != wanted]
+        self.doubles.given_calls[name] = [(wanted, outcome), *kept]
+
     def require_action(self, name: str) -> str:
         return self._require("action", name, self.doubles.actions)
+
+    def require_delay(self, name: str) -> str:
+        return self._require("delay", name, self.doubles.delay_names)
 
     def require_tag(self, name: str) -> str:
         return self._require("tag", name, {tag for state in self.chart for tag in state.tags})

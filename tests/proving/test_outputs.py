@@ -128,10 +128,22 @@ def test_timers_are_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_way_that_phrases_cannot_tell_is_named(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = BROKEN.replace(
+        "[{guard: is_good, target: done}, ", "[{guard: g(n=event.a) and not g(n=event.b), target: lost}, "
+    )
+    chart.write_text(text.replace("{target: lost}]", "{target: done}]"), encoding="utf-8")
+    assert prove(chart, write=chart.parent) == 1
+    assert "stuck: no scenario: guard 'g(n=event.b)' answers differently in one step" in capsys.readouterr().err
+
+
+def test_a_guard_that_answers_by_its_arguments_is_told(chart: Path) -> None:
     text = BROKEN.replace("[{guard: is_good, target: done}, ", "[{guard: g(n=1) and not g(n=2), target: lost}, ")
     chart.write_text(text.replace("{target: lost}]", "{target: done}]"), encoding="utf-8")
     assert prove(chart, write=chart.parent) == 1
-    assert "stuck: no scenario: guard 'g' answers differently in one step" in capsys.readouterr().err
+    feature = chart.with_suffix(".feature").read_text(encoding="utf-8")
+    assert 'guard "g(n=1)" is true' in feature and 'guard "g(n=2)" is false' in feature
+    outcomes = {one.scenario: one.outcome for one in run_contracts([chart]).scenarios}
+    assert outcomes["stuck is refuted: lost"] == "failed"
 
 
 def test_another_chart_of_that_name_is_left_alone(

@@ -49,6 +49,7 @@ statechart:
         after: {30s: idle}
       - name: broken
         transitions: [{event: CLOSE, target: closed}]
+        after: {patience: idle}
       - name: thinking
         always: [{guard: is_open, target: idle}, {target: closed}]
       - name: two words
@@ -65,6 +66,10 @@ def kiosk_bindings() -> Bindings:
     @bindings.guard
     def is_open(context: Any, event: Any) -> bool:
         return bool(context.is_open)
+
+    @bindings.delay
+    def patience(context: Any, event: Any) -> int:
+        return 3_600_000
 
     @bindings.guard
     def has_stock(context: Any, event: Any, item: str) -> bool:
@@ -170,6 +175,19 @@ HOLDS: list[tuple[list[Any], list[str]]] = [
     ),
     ([("given", "guard is_open is false"), *ORDER], ["event ORDER is denied", "state idle is active"]),
     ([("given", "guard has_stock is true"), ("when", 'I send event ORDER with item="x"')], ["state serving is active"]),
+    (
+        [("given", 'guard "has_stock(item=event.item)" is true'), ("when", 'I send event ORDER with item="x"')],
+        ["state serving is active"],
+    ),
+    ([("given", "state broken is active"), ("when", "I wait 3599 seconds")], ["state broken is active"]),
+    (
+        [("given", "state broken is active"), ("given", "delay patience is 5 seconds"), ("when", "I wait 5 seconds")],
+        ["state idle is active"],
+    ),
+    (
+        [("given", "delay patience is 1 second"), ("given", "state broken is active"), ("when", "I wait 1 second")],
+        ["state idle is active"],
+    ),
     ([("when", "I send event SING")], ["event SING is not handled"]),
     ([("when", "I send event HELP")], ["event HELP is not handled"]),
     ([("when", "I send event CANCEL")], ["event CANCEL is not handled"]),
@@ -318,6 +336,9 @@ MISTAKES: list[tuple[list[Any], Any, str]] = [
     (ORDER, ("given", "input {}"), "the machine runs already"),
     ([], ("given", "input [1]"), "accepted: a JSON object"),
     ([], ("given", "guard is_opn is true"), "did you mean 'is_open'?"),
+    ([], ("given", "guard \"has_stock(item='tea')\" is true"), "did you mean 'has_stock(item=event.item)'?"),
+    ([], ("given", "guard \"has_stok(item='tea')\" is true"), "did you mean 'has_stock'?"),
+    ([], ("given", "delay patence is 1 second"), "did you mean 'patience'?"),
     ([], ("then", "action tak is called"), "did you mean 'take'?"),
     ([], ("then", "actor cok is started"), "did you mean 'cook'?"),
     ([], ("then", "actor cok is not started"), "did you mean 'cook'?"),
@@ -394,8 +415,48 @@ def test_without_bindings_guards_are_given_and_actions_recorded() -> None:
     scene.run("then", "state serving is active")
     scene.run("then", 'action take is called with kind="order"')
     scene.run("then", "the input of actor cook contains null")
-    scene = play(("given", "state broken is active"), ("when", "I send event CLOSE"), bindings=None)
+    waits = ("given", "delay patience is 9 seconds")
+    scene = play(waits, ("given", "state broken is active"), ("when", "I send event CLOSE"), bindings=None)
     scene.run("then", "the output contains null")
+
+
+def test_a_guard_is_given_for_the_arguments_of_one_call() -> None:
+    """What is said of a call comes before what is said of the name, whichever was said first."""
+    chart = parse_chart("""
+statechart:
+  name: guarded
+  root state:
+    name: guarded
+    initial: a
+    states:
+      - name: a
+        transitions:
+          - {event: GO, guard: "stopped(by='refusal')", target: b}
+          - {event: GO, guard: "stopped(by=['x', 1])", target: c}
+          - {event: GO, guard: "stopped(by='limit')", target: d}
+      - {name: b}
+      - {name: c}
+      - {name: d}
+""")
+    refusal, mixed = "guard \"stopped(by='refusal')\" is", "guard \"stopped(by=['x', 1])\" is"
+    go = ("when", "I send event GO")
+    for given, active in (
+        ([("given", f"{refusal} false"), ("given", "guard stopped is true")], "c"),
+        ([("given", "guard stopped is true"), ("given", f"{refusal} false"), ("given", f"{mixed} false")], "d"),
+        ([("given", "guard stopped is false"), ("given", f"{mixed} true")], "c"),
+        ([("given", "guard stopped is false"), ("given", f"{mixed} true"), ("given", f"{mixed} false")], "a"),
+    ):
+        play(*given, go, chart=chart, bindings=None).run("then", f"state {active} is active")
+    with pytest.raises(ContractMistake, match="add 'Given guard stopped is true'"):
+        play(("given", f"{refusal} false"), go, chart=chart, bindings=None)
+
+
+def test_lists_that_no_function_gives_are_empty() -> None:
+    invoke = "{id: all, src: work, for each: pages, on done: b, on error: b}"
+    states = f"[{{name: a, invoke: {invoke}}}, {{name: b}}]"
+    chart = parse_chart(f"statechart: {{name: c, root state: {{name: c, initial: a, states: {states}}}}}")
+    scene = play(("when", "actor all is done"), chart=chart, bindings=None)
+    scene.run("then", "state b is active")
 
 
 def test_a_guard_that_nobody_gives_is_said_even_where_the_chart_handles_errors() -> None:

@@ -6,13 +6,17 @@ all others        the scenario passes, and shows the way; no phrase says "an end
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from rawko.chart.definition import Chart
+from rawko.chart.definition import Chart, GuardCall, Reference
+from rawko.chart.expressions.formatting import format_guard
 from rawko.chart.lint import needed_names
+from rawko.chart.lint.walk import guards
 from rawko.interpreter.errors import InterpreterError
 from rawko.named_files import near_path
 from rawko.proving import Exploration, Finding, Move, Outcome
@@ -24,6 +28,8 @@ from rawko.testing.scene import Scene
 from rawko.testing.steps.book import BOOK
 
 MAX_WAIT_S = 10_000_000.0
+COMPUTED_S = 5
+"""A delay that a function of the project computes."""
 
 
 class NoScenario(ValueError):
@@ -81,8 +87,16 @@ class _Telling:
         self._chart: Chart = found.system.source
         self._scene = Scene(self._chart, None, BOOK)
         self._guards: dict[str, bool] = {}
+        self._calls: dict[str, dict[str, bool]] = {}
+        uses = (one.guard for one in guards(self._chart))
+        self._written = {
+            format_guard(call): [(key, one) for key, one in call.arguments if not isinstance(one, Reference)]
+            for call in uses
+            if isinstance(call, GuardCall)
+        }
         self.lines: list[tuple[str, str]] = []
         self.where = ""
+        self._give_data()
 
     def tell(self, finding: Finding) -> bool:
         """Whether the last line fails."""
@@ -106,6 +120,21 @@ class _Telling:
         self.lines.append(("then", "statechart is in a final configuration"))
         return not self._holds(self.lines[-1])
 
+    def _give_data(self) -> None:
+        """What no function of the project gives here: delays, and the lists of `for each` in the context."""
+        for name in sorted(self._scene.doubles.delay_names):
+            self._play(("given", f'delay "{name}" is {COMPUTED_S} seconds'))
+        lists = [one.for_each.items for state in self._chart for one in state.invoke if one.for_each is not None]
+        fields: dict[str, Any] = {}
+        for items in lists:
+            if isinstance(items, Reference) and items.root == "context":
+                place = fields
+                for part in items.path[:-1]:
+                    place = place.setdefault(part, {})
+                place[items.path[-1]] = []
+        for field, value in sorted(fields.items()):
+            self._play(("given", f'context field "{field}" is {json.dumps(value)}'))
+
     def assume_contracts(self) -> None:
         """Conditions of the chart's own contracts hold; the exploration does not ask them."""
         asked = {name.partition("(")[0] for name in guard_names(self._found.system.step.chart)}
@@ -128,15 +157,32 @@ class _Telling:
             self._play(("then", f'state "{name}" is active'))
 
     def _answer(self, outcome: Outcome) -> None:
-        wanted: dict[str, bool] = {}
+        wanted: dict[str, dict[str, bool]] = {}
         for text, answer in outcome.answers:
-            name = text.partition("(")[0]
-            if wanted.setdefault(name, answer) != answer:
-                raise NoScenario(f"guard {name!r} answers differently in one step")
-        for name, answer in wanted.items():
-            if self._guards.get(name) != answer:
-                self._guards[name] = answer
-                self._play(("when" if self._scene.is_running else "given", f'guard "{name}" is {str(answer).lower()}'))
+            calls = wanted.setdefault(text.partition("(")[0], {})
+            if calls.setdefault(text, answer) != answer or self._is_mixed(text, answer, calls):
+                raise NoScenario(f"guard {text!r} answers differently in one step")
+        for name, calls in wanted.items():
+            answers = set(calls.values())
+            if len(answers) == 1 and not self._calls.get(name):
+                self._give(name, answers.pop(), self._guards)
+                continue
+            for text, answer in calls.items():
+                self._give(text, answer, self._calls.setdefault(name, {}))
+
+    def _is_mixed(self, text: str, answer: bool, calls: Mapping[str, bool]) -> bool:
+        """Whether another call with the same written arguments answers differently: only data tells them apart."""
+        own = self._written.get(text)
+        return any(other != answer and self._written.get(one) == own for one, other in calls.items())
+
+    def _give(self, guard: str, answer: bool, given: dict[str, bool]) -> None:
+        if given.get(guard) != answer:
+            given[guard] = answer
+            self._play((self._kind, f'guard "{guard}" is {str(answer).lower()}'))
+
+    @property
+    def _kind(self) -> str:
+        return "when" if self._scene.is_running else "given"
 
     def _phrase(self, move: Move) -> str:
         if move.kind == "event":

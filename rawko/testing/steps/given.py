@@ -48,4 +48,9 @@ def given_input(scene: Scene, json: Any) -> None:
 
 @phrase("given when", "guard {guard} is {outcome}")
 def given_guard(scene: Scene, guard: str, outcome: bool) -> None:
-    scene.doubles.given[scene.require_guard(guard)] = outcome
+    scene.give_guard(guard, outcome)
+
+
+@phrase("given when", "delay {delay} is {seconds} seconds", "delay {delay} is {seconds} second")
+def given_delay(scene: Scene, delay: str, seconds: float) -> None:
+    scene.doubles.delays[scene.require_delay(delay)] = seconds * 1000
