@@ -432,8 +432,7 @@ class Fleet:
             task = records.get(connection, run, is_locked=True)
             if task is None:
                 raise FleetError(f"the fleet has no run {run!r}; `rawko runs --fleet` lists them")
-            has_nothing = task.place is None and task.state in ("queued", "dead")
-            if kind == "cancel" and (has_nothing or (task.state == "queued" and task.kept_for is not None)):
+            if kind == "cancel" and task.is_cancelled_at_once:
                 records.change(connection, run, state="ended", outcome="cancelled", reason=f"cancelled by {who}")
             elif task.state in ("ended", "dead"):
                 what = "has ended" if task.state == "ended" else "is dead"
@@ -511,6 +510,9 @@ class Fleet:
             yield connection
 
     _read = _written
+
+    reading = _written
+    """A transaction for questions about the tables of `rawko.fleet.tables`."""
 
 
 def _place(task: TaskRecord) -> Mapping[str, Any]:

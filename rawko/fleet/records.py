@@ -53,6 +53,7 @@ class TaskRecord:
     release: str | None
     kept_for: str | None
     submitted_at: datetime
+    changed_at: datetime
     age_s: float
     claimed_s: float | None
     changed_s: float
@@ -67,13 +68,23 @@ class TaskRecord:
         return bool((self.place or {}).get("state"))
 
     @property
+    def is_cancelled_at_once(self) -> bool:
+        """Whether a cancel ends it where it is, because no worker has it that would end it: it has not begun, or waits
+        for workers that there may never be."""
+        if self.state not in ("queued", "dead"):
+            return False
+        return self.place is None or (self.state == "queued" and self.kept_for is not None)
+
+    @property
     def question(self) -> Mapping[str, Any] | None:
         """What a person is asked."""
         found = (self.report or {}).get("question")
         return found if isinstance(found, dict) and self.state == "waiting" else None
 
     def to_json(self) -> dict[str, Any]:
-        told = {name: getattr(self, name) for name in self.__slots__ if name not in ("submitted_at", "task")}
+        told = {
+            name: getattr(self, name) for name in self.__slots__ if name not in ("submitted_at", "changed_at", "task")
+        }
         address, revision = self.task.get("address", ""), self.task.get("revision", "")
         return {
             **told,
@@ -100,12 +111,14 @@ class Letter:
     question: int | None
 
 
-def _selected() -> Select[Any]:
+def selected() -> Select[Any]:
+    """All that `record_of` needs."""
     age = [func.extract("epoch", now() - tasks.c[name]) for name in ("submitted_at", "claimed_at", "changed_at")]
     return select(tasks, *(each.label(name) for each, name in zip(age, ("age", "claimed", "changed"), strict=True)))
 
 
-def _record(found: RowMapping) -> TaskRecord:
+def record_of(found: RowMapping) -> TaskRecord:
+    """A row of `selected`."""
     own = {name: found[name] for name in TaskRecord.__slots__ if name in tasks.c}
     claimed = found["claimed"]
     return TaskRecord(
@@ -132,9 +145,9 @@ def get(connection: Connection, run: str, *, is_locked: bool = False) -> TaskRec
     Args:
         is_locked: Until the transaction ends, no other one changes it.
     """
-    query = _selected().where(tasks.c.run == run)
+    query = selected().where(tasks.c.run == run)
     row = connection.execute(query.with_for_update(of=tasks) if is_locked else query).mappings().first()
-    return None if row is None else _record(row)
+    return None if row is None else record_of(row)
 
 
 def beginning_with(connection: Connection, text: str, most: int) -> Sequence[str]:
@@ -154,7 +167,7 @@ def listed(
     most: int,
 ) -> Sequence[TaskRecord]:
     """Tasks, what needs a person first, then the latest."""
-    query = _selected()
+    query = selected()
     if states:
         query = query.where(tasks.c.state.in_(states))
     if tenant is not None:
@@ -163,7 +176,7 @@ def listed(
         query = query.where(tasks.c.queue == queue)
     order = case({state: literal(number) for number, state in enumerate(STATES)}, value=tasks.c.state)
     rows = connection.execute(query.order_by(order, tasks.c.submitted_at.desc()).limit(most))
-    return [_record(row) for row in rows.mappings()]
+    return [record_of(row) for row in rows.mappings()]
 
 
 def change(connection: Connection, run: str, **values: Any) -> None:

@@ -16,7 +16,7 @@ from sqlalchemy.schema import CreateSchema
 
 from rawko.fleet.errors import FleetError
 from rawko.fleet.limits.tables import key_limits
-from rawko.fleet.tables import SCHEMA, kept_tasks, meta, metadata, tasks
+from rawko.fleet.tables import SCHEMA, changed_tasks, kept_tasks, listed_tasks, meta, metadata, tasks
 from rawko.journal.tables import FORMAT as JOURNAL_FORMAT
 
 __all__ = ["FORMAT", "JOURNAL_FORMAT", "OLDEST", "check_tables", "has_queue", "journal_format", "prepare"]
@@ -57,7 +57,8 @@ def prepare(connection: Connection, where: str) -> None:
             kind = column.type.compile(connection.dialect)
             statement = f"ALTER TABLE {column.table.fullname} ADD COLUMN IF NOT EXISTS {column.name} {kind}"
             connection.execute(text(statement))
-        kept_tasks.create(connection, checkfirst=True)
+        for index in (kept_tasks, listed_tasks, changed_tasks):
+            index.create(connection, checkfirst=True)
         _note(connection)
     elif found != FORMAT:
         check_tables(connection, where)

@@ -57,6 +57,8 @@ tasks = Table(
     Column("changed_at", DateTime(timezone=True), nullable=False, server_default=_now),
     UniqueConstraint("tenant", "key"),
 )
+listed_tasks = Index("tasks_listed", tasks.c.state, tasks.c.changed_at, tasks.c.run)
+changed_tasks = Index("tasks_changed", tasks.c.changed_at)
 kept_tasks = Index("tasks_kept", tasks.c.kept_for, postgresql_where=tasks.c.kept_for.is_not(None))
 
 queues = Table(

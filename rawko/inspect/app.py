@@ -18,10 +18,8 @@ from rawko import __version__
 from rawko.inspect.routes import Parts, tree_routes
 from rawko.inspect.streaming import push, stately_route
 from rawko.web.answers import Json
-from rawko.web.app import serve_page, stream_route
+from rawko.web.app import ROOT_TAG, serve_page, stream_route
 from rawko.web.pages import packed
-
-ROOT_TAG = b'<html lang="en"'
 
 
 def make_app(parts: Parts, bridge: str | None = None) -> Starlette:

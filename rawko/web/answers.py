@@ -15,6 +15,10 @@ MAX_BODY: Final = 200_000
 """Bytes of a request."""
 
 
+class Away(ConfigError):
+    """What is asked for is somewhere that does not answer at the moment."""
+
+
 class Json(Response):
     """A value as JSON; lone surrogates, which stand for bytes that are not UTF-8, become escapes."""
 

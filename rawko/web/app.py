@@ -6,6 +6,7 @@ import asyncio
 import gzip
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from typing import Final
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -22,8 +23,12 @@ from rawko.web.charts_api import chart_routes
 from rawko.web.feed import Feed
 from rawko.web.library import Library
 from rawko.web.pages import packed, type_of
-from rawko.web.runs_api import Parts, run_routes
+from rawko.web.runs import FolderRuns
+from rawko.web.runs_api import list_route, run_routes
 from rawko.web.watch import Watch
+
+ROOT_TAG: Final = b'<html lang="en"'
+"""Of the first page; what else it is to show stands behind it."""
 
 
 def make_app(settings: Settings, reread: Callable[[], Settings] | None = None) -> Starlette:
@@ -36,7 +41,7 @@ def make_app(settings: Settings, reread: Callable[[], Settings] | None = None) -
     feed = Feed()
     library = Library(settings)
     watch = Watch(library, feed)
-    parts = Parts(settings, library, feed, Actor(settings, reread=reread))
+    runs = FolderRuns(settings, library, feed, Actor(settings, reread=reread))
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -61,7 +66,8 @@ def make_app(settings: Settings, reread: Callable[[], Settings] | None = None) -
         Route("/pages/{name}", serve_page, methods=["GET"]),
         Route("/api/about", about, methods=["GET"]),
         stream_route(feed),
-        *run_routes(parts),
+        list_route(settings, feed),
+        *run_routes(runs),
         *chart_routes(settings, feed),
     ]
     app = Starlette(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,40 +13,33 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from rawko.app.inspection.acting import ANSWERS, OVERRIDES, Actor, Outdated
+from rawko.app.inspection.acting import ANSWERS, OVERRIDES, Outdated
 from rawko.app.inspection.aligning import align
 from rawko.app.inspection.drawing import draw_chart
 from rawko.app.inspection.moment import moment_of, step_detail, whole_text
 from rawko.app.inspection.trees import tree, tree_diff
-from rawko.app.time_travel.recorded_run import open_past
+from rawko.app.time_travel.recorded_run import Past, open_past
 from rawko.app.views.offered_rule import offered_rule
 from rawko.app.views.proposal import proposal_of
-from rawko.app.views.summary import needs_first, read_run, read_runs
+from rawko.app.views.summary import needs_first, read_runs
 from rawko.config import ConfigError, Settings
-from rawko.web.answers import Json, json_body, problem
+from rawko.web.answers import Away, Json, json_body, problem
 from rawko.web.cutting import shown
 from rawko.web.feed import Feed
-from rawko.web.library import PAGE, PATH_PAGE, Library
+from rawko.web.library import PAGE, PATH_PAGE
 from rawko.web.rows import done_of
+from rawko.web.runs import Runs
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the addresses work with."""
-
-    settings: Settings
-    library: Library
-    feed: Feed
-    actor: Actor
+Ask = Callable[[Runs, Request], Awaitable[Any]]
 
 
-def run_routes(parts: Parts) -> list[Route]:
-    """The addresses under /api/runs."""
+def run_routes(runs: Runs) -> list[Route]:
+    """The addresses under /api/runs/RUN."""
     one = "/api/runs/{run}"
-    table: dict[str, Callable[[Parts, Request], Awaitable[Any]]] = {
-        "/api/runs": _runs,
+    table: dict[str, Ask] = {
         "/api/compare": _compare,
         one: _run,
         f"{one}/steps": _steps,
@@ -61,16 +54,36 @@ def run_routes(parts: Parts) -> list[Route]:
         f"{one}/can": _can,
         f"{one}/proposal": _proposal,
     }
-    routes = [Route(path, _asking(parts, ask), methods=["GET"]) for path, ask in table.items()]
-    return [*routes, Route(f"{one}/{{action}}", _asking(parts, _act), methods=["POST"])]
+    routes = [Route(path, _asking(runs, ask), methods=["GET"]) for path, ask in table.items()]
+    return [*routes, Route(f"{one}/{{action}}", _asking(runs, _act), methods=["POST"])]
 
 
-def _asking(parts: Parts, ask: Callable[[Parts, Request], Awaitable[Any]]) -> Handler:
+def list_route(settings: Settings, feed: Feed) -> Route:
+    """The address of all runs of a folder."""
+
+    async def listed(runs: Runs | None, request: Request) -> Any:
+        damaged: list[str] = []
+        number = feed.last
+        found = needs_first(await read_runs(settings, damaged))
+        return {"n": number, "start": feed.start, "runs": [run.to_json() for run in found], "damaged": damaged}
+
+    return Route("/api/runs", answering(lambda request: listed(None, request)), methods=["GET"])
+
+
+def _asking(runs: Runs, ask: Ask) -> Handler:
+    return answering(lambda request: ask(runs, request))
+
+
+def answering(ask: Callable[[Request], Awaitable[Any]]) -> Handler:
+    """The handler of an address: JSON, or in words why not."""
+
     async def answered(request: Request) -> Response:
         try:
-            told = await ask(parts, request)
+            told = await ask(request)
         except Outdated as error:
             return problem(409, "outdated", str(error))
+        except Away as error:
+            return problem(503, "away", str(error))
         except ConfigError as error:
             return problem(404 if "there is no run" in str(error) else 422, "refused", str(error))
         return told if isinstance(told, Response) else Json(told)
@@ -81,102 +94,114 @@ def _asking(parts: Parts, ask: Callable[[Parts, Request], Awaitable[Any]]) -> Ha
 # ---------------------------------------------------------------- looking
 
 
-async def _runs(parts: Parts, request: Request) -> Any:
-    damaged: list[str] = []
-    number = parts.feed.last
-    runs = needs_first(await read_runs(parts.settings, damaged))
-    return {"n": number, "start": parts.feed.start, "runs": [run.to_json() for run in runs], "damaged": damaged}
+async def _run(runs: Runs, request: Request) -> Any:
+    number = runs.feed.last
+    return {"n": number, "start": runs.feed.start, "view": await runs.told(request.path_params["run"])}
 
 
-async def _run(parts: Parts, request: Request) -> Any:
-    number = parts.feed.last
-    view = await read_run(request.path_params["run"], parts.settings)
-    return {"n": number, "start": parts.feed.start, "view": view.to_json()}
-
-
-async def _steps(parts: Parts, request: Request) -> Any:
+async def _steps(runs: Runs, request: Request) -> Any:
     """Steps after a number (`after`), up to `PAGE`; with `most`, so many alone; with `last`, so many of the latest."""
     run, after = request.path_params["run"], _number(request, "after")
     last, most = min(_number(request, "last"), PAGE), min(_number(request, "most"), PAGE)
+    library = (await runs.parts(run)).library
     if last or most:
-        found = await parts.library.part(run, last or most, None if last else after)
+        found = await library.part(run, last or most, None if last else after)
     else:
-        found = await parts.library.steps(run, after)
+        found = await library.steps(run, after)
     return {"count": found.count, "first": found.first, "rows": found.rows}
 
 
-async def _path(parts: Parts, request: Request) -> Any:
+async def _path(runs: Runs, request: Request) -> Any:
     run, after = request.path_params["run"], _number(request, "after")
     most = min(_number(request, "most"), PATH_PAGE)
-    path = await (parts.library.near_path(run, most, after) if most else parts.library.path(run, after))
+    library = (await runs.parts(run)).library
+    path = await (library.near_path(run, most, after) if most else library.path(run, after))
     charts = [{"name": chart.name, "states": len(chart.states)} for chart in path.charts]
     moves = [move.to_json() for move in islice(path.since(after), most or PATH_PAGE)]
     return {"charts": charts, "problem": path.problem, "moves": moves}
 
 
-async def _plans(parts: Parts, request: Request) -> Any:
-    return {"plans": await parts.library.plans(request.path_params["run"])}
+async def _plans(runs: Runs, request: Request) -> Any:
+    run = request.path_params["run"]
+    return {"plans": await (await runs.parts(run)).library.plans(run)}
 
 
-async def _chart(parts: Parts, request: Request) -> Response:
-    chart = await parts.library.chart(request.path_params["run"], request.path_params["name"])
+async def _chart(runs: Runs, request: Request) -> Response:
+    run = request.path_params["run"]
+    chart = await (await runs.parts(run)).library.chart(run, request.path_params["name"])
     if chart is None:
         return problem(404, "refused", f"the run has no chart {request.path_params['name']!r}")
     svg = await asyncio.to_thread(draw_chart, chart, request.query_params.get("detail", "auto"))
     return Response(svg, media_type="image/svg+xml")
 
 
-async def _step(parts: Parts, request: Request) -> Any:
-    async with open_past(request.path_params["run"], parts.settings) as past:
+async def _step(runs: Runs, request: Request) -> Any:
+    async with _past(runs, request) as past:
         return shown(await step_detail(past, request.path_params["step"]))
 
 
-async def _moment(parts: Parts, request: Request) -> Any:
-    async with open_past(request.path_params["run"], parts.settings) as past:
+async def _moment(runs: Runs, request: Request) -> Any:
+    async with _past(runs, request) as past:
         return shown(await moment_of(past, request.path_params["step"]))
 
 
-async def _text(parts: Parts, request: Request) -> Response:
-    async with open_past(request.path_params["run"], parts.settings) as past:
+async def _text(runs: Runs, request: Request) -> Response:
+    async with _past(runs, request) as past:
         text = await whole_text(past, request.path_params["id"], request.query_params.get("step"))
     return Response(text.encode("utf-8", "replace"), media_type="text/plain; charset=utf-8")
 
 
-async def _tree(parts: Parts, request: Request) -> Any:
-    async with open_past(request.path_params["run"], parts.settings) as past:
+async def _tree(runs: Runs, request: Request) -> Any:
+    async with _past(runs, request) as past:
         return await tree(past, request.path_params["place"])
 
 
-async def _diff(parts: Parts, request: Request) -> Any:
+async def _diff(runs: Runs, request: Request) -> Any:
     given = request.query_params
-    async with open_past(request.path_params["run"], parts.settings) as past:
+    async with _past(runs, request) as past:
         return (await tree_diff(past, given.get("a", "first"), given.get("b", "last"))).to_json()
 
 
-async def _can(parts: Parts, request: Request) -> Any:
-    return {"events": await parts.actor.can(request.path_params["run"])}
+async def _can(runs: Runs, request: Request) -> Any:
+    run = request.path_params["run"]
+    return {"events": await (await runs.parts(run)).actor.can(run)}
 
 
-async def _proposal(parts: Parts, request: Request) -> Any:
+async def _proposal(runs: Runs, request: Request) -> Any:
     """What the call that waits for a yes would do to the files as they are now, never cut; and the rule to keep."""
-    view = await read_run(request.path_params["run"], parts.settings)
+    run = request.path_params["run"]
+    parts, view = await runs.parts(run, with_files=True), await runs.view(run)
     needs = view.needs
     if needs is None or needs.kind != "approval" or needs.call is None:
         raise Outdated("the run waits for no approval")
     made = await asyncio.to_thread(proposal_of, needs.call, Path(view.workspace), needs.folder)
-    offer = await asyncio.to_thread(offered_rule, needs.call, Path(view.workspace))
     told = {"asked": needs.number, "title": made.title, "is_diff": made.is_diff, "lines": made.lines}
+    if not parts.offers_rules:
+        return {**told, "rule": "", "why_no_rule": "what a run of the fleet may do, its settings say"}
+    offer = await asyncio.to_thread(offered_rule, needs.call, Path(view.workspace))
     return {**told, "rule": offer.rule, "why_no_rule": offer.why_not}
 
 
-async def _compare(parts: Parts, request: Request) -> Any:
+async def _compare(runs: Runs, request: Request) -> Any:
     one, two = (request.query_params.get(side, "") for side in "ab")
-    left, right = await parts.library.whole(one), await parts.library.whole(two)
+    left = await (await runs.parts(one)).library.whole(one)
+    right = await (await runs.parts(two)).library.whole(two)
     return {
-        "a": (await read_run(one, parts.settings)).to_json(),
-        "b": (await read_run(two, parts.settings)).to_json(),
+        "a": await runs.told(one),
+        "b": await runs.told(two),
         "pairs": await asyncio.to_thread(align, [done_of(row) for row in left], [done_of(row) for row in right]),
     }
+
+
+@asynccontextmanager
+async def _past(runs: Runs, request: Request) -> AsyncIterator[Past]:
+    """The run of an address, with its files."""
+    run = request.path_params["run"]
+    parts = await runs.parts(run, with_files=True)
+    if parts.settings is None:
+        raise ConfigError(f"run {run!r} has not begun")
+    async with open_past(run, parts.settings) as past:
+        yield past
 
 
 def _number(request: Request, name: str) -> int:
@@ -189,14 +214,14 @@ def _number(request: Request, name: str) -> int:
 # ---------------------------------------------------------------- acting
 
 
-async def _act(parts: Parts, request: Request) -> Any:
+async def _act(runs: Runs, request: Request) -> Any:
     run, action = request.path_params["run"], request.path_params["action"]
     given = await json_body(request)
     text, step = str(given.get("text") or ""), given.get("step")
-    actor = parts.actor
+    actor = (await runs.parts(run)).actor
     if action in ANSWERS:
         asked = given["asked"] if isinstance(given.get("asked"), int) else None
-        needs = (await read_run(run, parts.settings)).needs
+        needs = (await runs.view(run)).needs
         if action == "approve" and given.get("rule") is not None:
             return (await actor.keep_rule(run, str(given["rule"]), needs, asked)).to_json()
         return (await actor.answer(run, action, text, asked, None if needs is None else needs.number)).to_json()

@@ -69,7 +69,7 @@ class Actor:
         self, settings: Settings, who: str | None = None, reread: Callable[[], Settings] | None = None
     ) -> None:
         self._settings = settings
-        self._who = who or _user()
+        self._who = who or user_name()
         self._reread = reread or (lambda: settings)
 
     async def answer(self, run: str, kind: str, text: str, asked: int | None, now: int | None) -> Done:
@@ -87,7 +87,7 @@ class Actor:
             raise Outdated(
                 "this question is answered already" if now is None else "the run asks something else by now: look again"
             )
-        given = _checked(kind, text)
+        given = checked_answer(kind, text)
         record = read_record(run, self._settings)
         if is_at_work(record.settings, run):
             letter = leave(record.settings, run, "answer", who=self._who, text=given, question=asked)
@@ -303,7 +303,12 @@ def _environ(settings: Settings) -> Mapping[str, str]:
     return {**environment(), **{name: value for name, value in settings.environ.items() if name != "RAWKO_PROVIDER"}}
 
 
-def _checked(kind: str, text: str) -> str:
+def checked_answer(kind: str, text: str) -> str:
+    """An answer as the machine takes it.
+
+    Raises:
+        ConfigError: It is none: empty, too long, or no scope.
+    """
     if kind not in ANSWERS:
         raise ConfigError(f"{kind!r} is no answer{accepted(ANSWERS, found=kind)}")
     given = text.strip() or {"approve": "once", "deny": "deny"}.get(kind, "")
@@ -316,7 +321,8 @@ def _checked(kind: str, text: str) -> str:
     return given
 
 
-def _user() -> str:
+def user_name() -> str:
+    """Whose name runs record."""
     try:
         return getuser()
     except (KeyError, OSError):

@@ -18,9 +18,18 @@ def serve(
         typer.Option(min=1, max=65_535, metavar="N", help="Port of 127.0.0.1; 7341 by default, or a free one."),
     ] = None,
     open: Annotated[bool, typer.Option("--open", help="Open the link in a browser.")] = False,
+    fleet: Annotated[
+        bool, typer.Option("--fleet", help="All runs of the fleet (RAWKO_FLEET_URL) instead, and its queues.")
+    ] = False,
 ) -> None:
     """Show the runs and charts of the current folder as pages in a browser, on this machine alone."""
     require("web", "rawko serve")
+    if fleet:
+        require("agents", "rawko serve --fleet")
+        require("fleet", "rawko serve --fleet")
+        from rawko.cli.serving.serve import serve_fleet_command
+
+        raise typer.Exit(serve_fleet_command(port, opens=open))
     from rawko.cli.serving.serve import serve_command
 
     raise typer.Exit(serve_command(port, opens=open))

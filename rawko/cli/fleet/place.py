@@ -7,7 +7,6 @@ through the database.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,20 +14,17 @@ from rawko.cli.fleet.opening import fleet_folder, has_fleet, with_fleet
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.people import user
 from rawko.cli.settings import settings_to_look, work_in
-from rawko.config.flags import Flags
-from rawko.config.layers import of_flags
 from rawko.processes.keys import environment, keep
 
 if TYPE_CHECKING:
     from rawko.config import Settings
+    from rawko.config.flags import Flags
     from rawko.fleet.fleet import Fleet
     from rawko.fleet.records import TaskRecord
 
 _found: list[TaskRecord] = []
 _places: dict[str, Path] = {}
 """Where the files of a run are that a command has found."""
-_JOURNAL = "RAWKO_JOURNAL_URL"
-_BUDGET = ("budget.", "max_iterations")
 
 
 def named_in_fleet(text: str, current: Settings) -> str | None:
@@ -61,34 +57,14 @@ def _go_to(task: TaskRecord, fleet: Fleet) -> None:
     Raises:
         FleetError: It cannot be fetched.
     """
-    from rawko.app.travel.fetching import fetch, is_here
-    from rawko.config.places import state_dir
-    from rawko.fleet.errors import FleetError
-    from rawko.runtime.ports import WorkspaceError
-    from rawko.workspace.packs.opening import URL_VARIABLE, packs_of
+    from rawko.fleet.copies import find_files
 
-    assert task.place is not None
-    url = fleet.url.render_as_string(hide_password=False)
-    packs = packs_of({URL_VARIABLE: url, **environment()})
-    assert packs is not None
-    workspace, state = Path(str(task.place["workspace"])), Path(str(task.place["state"]))
-    try:
-        if not is_here(task.run, workspace, state, packs):
-            if not packs.packs(task.run):
-                return
-            workspace = fleet_folder() / "copies" / task.run
-            state = state_dir(workspace, environment())
-            if not is_here(task.run, workspace, state, packs):
-                fetch(task.run, packs, workspace, environment())
-    except WorkspaceError as error:
-        raise FleetError(f"the files of run {task.run!r} cannot be fetched: {error}") from error
-    finally:
-        packs.close()
-    keep(_JOURNAL, url)
-    keep(URL_VARIABLE, environment().get(URL_VARIABLE) or url)
-    keep("RAWKO_STATE_DIR", str(state.parent))
-    _places[task.run] = workspace
-    work_in(workspace)
+    seen = find_files(task, fleet.url, environment(), fleet_folder())
+    if seen is not None:
+        for name, value in seen.environ.items():
+            keep(name, value)
+        _places[task.run] = seen.workspace
+        work_in(seen.workspace)
 
 
 def fleet_task(run: str) -> TaskRecord | None:
@@ -101,14 +77,12 @@ def why_not_here(run: str) -> str | None:
     task = fleet_task(run)
     if task is None:
         return None
-    if task.place is None or not task.place.get("workspace"):
-        more = f": {task.reason}" if task.reason else ""
-        return f"run {run!r} of the fleet is {task.state} and has not begun{more}; `rawko runs --fleet` lists it"
+    from rawko.fleet.copies import why_not_begun, why_not_seen
+
+    if problem := why_not_begun(task):
+        return problem
     if run not in _places or settings_to_look(is_told=False).workspace != _places[run].resolve():
-        host = str(task.place.get("host", "")).split(" ")[0]
-        return (
-            f"the files of run {run!r} are on {host!r} in {task.place['workspace']!r}, and it has sent none of them yet"
-        )
+        return why_not_seen(task)
     return None
 
 
@@ -122,47 +96,39 @@ def tell_fleet(
         kinds: Of questions that this answers; empty for any.
     """
     task = fleet_task(run)
-    asked = None if task is None else task.question
-    if kind == "answer":
-        if task is not None and asked is None and task.state != "running":
-            return complain(f"run {run!r} of the fleet asks nothing; it is {task.outcome or task.state}")
-        if asked is not None and kinds and asked.get("kind") not in kinds:
-            from rawko.cli.summary import how_to_answer
-
-            return complain(
-                f"run {run!r} waits for something else: {asked.get('text', '')}\n"
-                f"{how_to_answer(str(asked.get('kind')), run)}"
-            )
+    assert task is not None
 
     def tell(fleet: Fleet) -> int:
-        before = fleet.tell(run, kind, user(), text, question)
-        what = "told the worker that has it" if before.state == "running" else "told; a worker goes on with it"
-        if kind == "cancel" and before.place is None:
-            what = "cancelled before it began"
-        if as_json:
-            print(visible_json({"run": run, "told": kind, "state": before.state}))
-        else:
-            print(visible_line(f"run {run}: {what}"))
-        return 0
+        from rawko.fleet.people import OtherQuestion, say
+
+        try:
+            what = say(fleet, task, kind, text, who=user(), kinds=kinds, question=question)
+        except OtherQuestion as error:
+            from rawko.cli.summary import how_to_answer
+
+            return complain(f"{error}\n{how_to_answer(error.kind, run)}")
+        return _told(task, kind, what, as_json=as_json)
 
     return with_fleet("rawko", tell)
+
+
+def _told(task: TaskRecord, kind: str, what: str, *, as_json: bool) -> int:
+    if as_json:
+        print(visible_json({"run": task.run, "told": kind, "state": task.state}))
+    else:
+        print(visible_line(f"run {task.run}: {what}"))
+    return 0
 
 
 def resume_in_fleet(run: str, flags: Flags, *, as_json: bool) -> int:
     """Let a run of the fleet go on with a larger budget; its workers go on with all others by themselves."""
     task = fleet_task(run)
-    asked = None if task is None else task.question
-    if asked is None or asked.get("kind") != "budget":
-        return complain(
-            f"run {run!r} is of the fleet, whose workers go on with it; if it is dead: rawko queue requeue {run}"
-        )
-    given = {name: value for name, value in flags.items() if name.startswith(_BUDGET)}
-    if not given:
-        return complain(
-            f"run {run!r} has used up its budget; say how much it may use: --max-cost, --max-tokens, --max-time"
-        )
-    problems: list[str] = []
-    of_flags(flags, problems)
-    if problems:
-        return complain("; ".join(problems))
-    return tell_fleet(run, "larger", json.dumps(given), as_json=as_json)
+    assert task is not None
+
+    def resume(fleet: Fleet) -> int:
+        from rawko.fleet.people import enlarge
+        from rawko.fleet.records import LARGER
+
+        return _told(task, LARGER, enlarge(fleet, task, flags, who=user()), as_json=as_json)
+
+    return with_fleet("rawko", resume)

@@ -4,22 +4,61 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from rawko.cli.fleet.opening import fleet_folder
 from rawko.cli.output import Painter, complain, visible_line
 from rawko.cli.settings import settings_here, settings_to_look
 from rawko.config import ConfigError
+from rawko.processes.keys import environment
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
 
 
 def serve_command(port: int | None, *, opens: bool) -> int:
     """Serve the runs of the current folder; prints the link, which holds the secret of this start."""
     from rawko.web.app import make_app
-    from rawko.web.serving import PORT, Served
 
     try:
         settings = settings_to_look()
-        served = Served(lambda: make_app(settings, settings_here), port)
+        return _serve(lambda: make_app(settings, settings_here), port, f"runs of {settings.workspace}", opens=opens)
     except ConfigError as error:
         return complain(str(error))
+
+
+def serve_fleet_command(port: int | None, *, opens: bool) -> int:
+    """Serve the runs of the fleet that the environment names; a database that is away is waited for."""
+    from rawko.fleet.database import fleet_url, shown
+    from rawko.fleet.errors import FleetError
+    from rawko.fleet.fleet import Fleet
+    from rawko.web.fleet.app import make_fleet_app
+
+    environ = environment()
+    try:
+        name = shown(fleet_url(environ))
+        try:
+            Fleet.open(environ).close()
+        except FleetError as error:
+            if not error.is_retryable:
+                raise
+            print(f"rawko: warning: {visible_line(str(error))}; the pages say so until it answers", file=sys.stderr)
+        folder = fleet_folder()
+        return _serve(lambda: make_fleet_app(environ, folder), port, f"runs of the fleet in {name}", opens=opens)
+    except ConfigError as error:
+        return complain(str(error))
+
+
+def _serve(make: Callable[[], Starlette], port: int | None, what: str, *, opens: bool) -> int:
+    """Serve until Ctrl-C.
+
+    Raises:
+        ConfigError: The port cannot be had.
+    """
+    from rawko.web.serving import PORT, Served
+
+    served = Served(make, port)
     if port is None and served.port != PORT:
         print(
             f"rawko: port {PORT} is taken, perhaps by another `rawko serve`; this one is at {served.port}",
@@ -27,9 +66,7 @@ def serve_command(port: int | None, *, opens: bool) -> int:
         )
     paint = Painter(sys.stdout)
     print(paint(served.link, "bold"), flush=True)
-    print(
-        visible_line(f"runs of {settings.workspace}; only programs of this machine can ask; Ctrl-C ends it"), flush=True
-    )
+    print(visible_line(f"{what}; only programs of this machine can ask; Ctrl-C ends it"), flush=True)
     if opens:
         _open(served.link)
     try:

@@ -1,0 +1,89 @@
+"""What people say to a run of the fleet from any face, or why it cannot be said; its worker passes it on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Final
+
+from rawko.config.flags import Flags
+from rawko.config.layers import of_flags
+from rawko.fleet.errors import FleetError
+from rawko.fleet.fleet import Fleet
+from rawko.fleet.records import LARGER, TaskRecord
+
+_BUDGET: Final = ("budget.", "max_iterations")
+WORDS: Final = ("clarify", "pause")
+"""Kinds of questions that are answered in words."""
+APPROVAL: Final = ("approval",)
+
+
+class OtherQuestion(FleetError):
+    """What was said answers no question of the kind that the run asks.
+
+    Attributes:
+        kind: Of what it asks.
+    """
+
+    def __init__(self, message: str, kind: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def say(
+    fleet: Fleet,
+    task: TaskRecord,
+    kind: str,
+    text: str = "",
+    *,
+    who: str,
+    kinds: Collection[str] = (),
+    question: int | None = None,
+) -> str:
+    """Tell a run something; what becomes of it, in words.
+
+    Args:
+        task: The run, as it was when the person looked.
+        kind: "answer", "cancel" or an override.
+        kinds: Of questions that an answer is meant for; empty for any.
+        question: Number of the step that asked what is answered.
+
+    Raises:
+        OtherQuestion: It asks something of another kind.
+        FleetError: It asks nothing, or has ended.
+    """
+    asked = task.question
+    if kind == "answer":
+        if asked is None and task.state != "running":
+            raise FleetError(f"run {task.run!r} of the fleet asks nothing; it is {task.outcome or task.state}")
+        if asked is not None and kinds and asked.get("kind") not in kinds:
+            raise OtherQuestion(
+                f"run {task.run!r} waits for something else: {asked.get('text', '')}", str(asked.get("kind"))
+            )
+    before = fleet.tell(task.run, kind, who, text, question)
+    if kind == "cancel" and before.is_cancelled_at_once:
+        return "cancelled before it began" if before.place is None else "cancelled where it stood"
+    return "told the worker that has it" if before.state == "running" else "told; a worker goes on with it"
+
+
+def enlarge(fleet: Fleet, task: TaskRecord, flags: Flags, *, who: str) -> str:
+    """Let a run that has used up its budget go on with a larger one; what becomes of it, in words.
+
+    Raises:
+        FleetError: It waits for none, or the flags say none.
+    """
+    run, asked = task.run, task.question
+    if asked is None or asked.get("kind") != "budget":
+        raise FleetError(
+            f"run {run!r} is of the fleet, whose workers go on with it; if it is dead: rawko queue requeue {run}"
+        )
+    given = {name: value for name, value in flags.items() if name.startswith(_BUDGET)}
+    if not given:
+        raise FleetError(
+            f"run {run!r} has used up its budget; say how much it may use: --max-cost, --max-tokens, --max-time"
+        )
+    problems: list[str] = []
+    of_flags(flags, problems)
+    if problems:
+        raise FleetError("; ".join(problems))
+    return say(fleet, task, LARGER, json.dumps(given), who=who)

@@ -1,0 +1,1 @@
+"""The inspector over all runs of a fleet: `rawko serve --fleet`."""
