@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.cli.shell import RAWKO, Shell
 from tests.cli.warm import calling
+from tests.fleet.bed import Bed
 from tests.web.recorded import ended_run, waiting_run
 
 CHROMIUM = shutil.which("chromium")
@@ -103,6 +104,16 @@ class Server:
         self.process.stdout.close()
         assert "Traceback" not in self.errors.read_text(), self.errors.read_text()
         return code
+
+
+class FleetFolder:
+    """What a server of a fleet needs of a folder, where `Server` takes a shell."""
+
+    def __init__(self, bed: Bed) -> None:
+        self.folder, self._environ = bed.elsewhere, bed.environ
+
+    def environ(self) -> dict[str, str]:
+        return dict(self._environ)
 
 
 @pytest.fixture

@@ -13,11 +13,16 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.cli.shell import Shell
-from tests.web.conftest import Server
+from rawko.fleet.fleet import Fleet
+from rawko.fleet.task import Repository
+from tests.cli.shell import Shell, call, says
+from tests.fleet.bed import Bed
+from tests.postgres import PostgresServer, Unavailable
+from tests.web.conftest import FleetFolder, Server
 from tests.web.recorded import TASK, waiting_run
 
 FOLDER = Path(__file__).parents[2] / "docs" / "inspector"
+USAGE = {"usage": {"input_tokens": 11_200, "output_tokens": 1_180}}
 EVENT = 7
 """The place of the event in a row of steps."""
 OLDER = "def fizzbuzz(n: int) -> str:\n    return str(n)\n"
@@ -55,6 +60,43 @@ def draw(browser: Browser, server: Server, ended: str, waiting: str) -> None:
     context.close()
 
 
+def draw_fleet(browser: Browser, base: Path) -> None:
+    """The list of a fleet: what needs a person, a dead letter, what is queued and what has ended."""
+    base.mkdir()
+    try:
+        database = PostgresServer()
+    except Unavailable as error:
+        print(f"no PostgreSQL ({error}): the picture of the fleet stays as it is", file=sys.stderr)
+        return
+    with database:
+        environ = {"RAWKO_FLEET_URL": database.url}
+        with Fleet.open(environ) as fleet:
+            bed = Bed(base, environ, fleet)
+            done = {**says("developer", call("complete", summary="Written.")), **USAGE}
+            ask = {**says("developer", call("clarify", question="Keep old cookies for 30 days?")), **USAGE}
+            write = {**says("developer", call("write", file_path="fizzbuzz.py", content="x = 1\n")), **USAGE}
+            bed.submit(ask, done, words="Migrate the session store to PostgreSQL", tenant="web")
+            bed.submit(write, done, words="Write fizzbuzz with a test", tenant="go-team", flags={"assume_yes": False})
+            bed.submit(done, words="Upgrade to Django 6", repository=Repository("file:///nowhere", ""), tenant="web")
+            for words in ("Add --json to every command", "Review PR 412: retry with jitter", "Write a changelog"):
+                bed.submit(done, words=words, tenant="web", queue="night")
+            first = bed.worker("--once", "--queues", "default,night")
+            first.end()
+            bed.submit(done, words="Find a smaller encoding for the journal", queue="weekend")
+            bed.worker("--slots", "4", "--queues", "default,night")
+            server = Server(FleetFolder(bed), "--fleet")  # type: ignore[arg-type]  # all that it uses
+            try:
+                context = browser.new_context(viewport={"width": 1440, "height": 900})
+                page = context.new_page()
+                page.goto(server.link)
+                page.wait_for_selector(".queue.workers:has-text('1 worker')")
+                page.screenshot(path=FOLDER / "fleet.png")
+                context.close()
+            finally:
+                server.stop()
+                bed.close()
+
+
 def main() -> int:
     """Write the pictures."""
     chromium = shutil.which("chromium")
@@ -74,6 +116,7 @@ def main() -> int:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
             draw(browser, server, ended, waiting)
+            draw_fleet(browser, base / "fleet")
             browser.close()
     finally:
         server.stop()

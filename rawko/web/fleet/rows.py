@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rawko.app.views.words import line
+from rawko.app.views.words import call_words, line
 from rawko.fleet.fleet import QueueState
 from rawko.fleet.listing import place_of
 from rawko.fleet.records import TaskRecord
@@ -33,7 +33,7 @@ def task_row(task: TaskRecord) -> dict[str, Any]:
         "failures": task.failures + task.takeovers,
         "release": task.release,
         "kept_for": task.kept_for,
-        "cost_usd": cost if isinstance(cost, int | float) else None,
+        "cost_usd": cost if isinstance(cost, int | float) and cost else None,
         "tokens": _tokens(report.get("usage")),
         "submitted": task.submitted_at.timestamp(),
         "changed": task.changed_at.timestamp(),
@@ -51,9 +51,19 @@ def _tokens(usage: Any) -> int | None:
 
 
 def _question(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What is asked. `is_whole`: the row shows all of it, so that it can be answered there."""
     text, call = str(asked.get("text") or ""), asked.get("call")
-    told = {"kind": str(asked.get("kind")), "agent": str(asked.get("agent") or ""), "text": line(text)[:_WORDS]}
-    return {**told, "call": call.get("name") if isinstance(call, Mapping) else None}
+    words = call_words(call) if isinstance(call, Mapping) else line(text)
+    told = {"kind": str(asked.get("kind")), "agent": str(asked.get("agent") or ""), "text": words[:_WORDS]}
+    is_whole = (
+        words == text if call is None else _is_command(call) and words == f"{call['name']} {call['input']['command']}"
+    )
+    return {**told, "is_whole": is_whole and len(words) <= _WORDS}
+
+
+def _is_command(call: Any) -> bool:
+    given = call.get("input") if isinstance(call, Mapping) else None
+    return isinstance(given, Mapping) and set(given) == {"command"} and "name" in call
 
 
 def queue_row(queue: QueueState) -> dict[str, Any]:

@@ -21,6 +21,8 @@ from rawko.web.fleet.rows import queue_row, task_row
 from rawko.web.runs_api import answering
 
 _MOST_WORDS: Final = 8
+_FIRST: Final = 50
+"""Tasks of each state on the first screen."""
 _HOLDS: Final[Mapping[str, tuple[str, Mapping[str, bool]]]] = {
     "pause": ("paused", {"is_paused": True}),
     "drain": ("draining", {"is_draining": True}),
@@ -37,6 +39,9 @@ def task_routes(link: FleetLink, feed: Feed, actor: FleetActor) -> list[Route]:
         asked, number = _filter(request), feed.last
         told = await link.ask(lambda fleet: _screen(fleet, asked))
         return {"n": number, "start": feed.start, **told}
+
+    async def summed(request: Request) -> Any:
+        return await link.ask(overview)
 
     async def more(request: Request) -> Any:
         asked, given = _filter(request), request.query_params
@@ -66,7 +71,11 @@ def task_routes(link: FleetLink, feed: Feed, actor: FleetActor) -> list[Route]:
         await link.ask(lambda fleet: fleet.hold(queue, **values))
         return {"words": f"queue {queue}: {state}", "is_taken": True}
 
-    asking: dict[str, Callable[[Request], Awaitable[Any]]] = {"/api/fleet": first, "/api/fleet/tasks": more}
+    asking: dict[str, Callable[[Request], Awaitable[Any]]] = {
+        "/api/fleet": first,
+        "/api/fleet/overview": summed,
+        "/api/fleet/tasks": more,
+    }
     routes = [Route(path, answering(ask), methods=["GET"]) for path, ask in asking.items()]
     posting = {"/api/fleet/tasks/{run}/{action}": answered, "/api/fleet/queues/{queue}/{action}": held}
     return [*routes, *(Route(path, answering(act), methods=["POST"]) for path, act in posting.items())]
@@ -83,7 +92,7 @@ def overview(fleet: Fleet) -> dict[str, Any]:
 
 def _screen(fleet: Fleet, asked: Filter) -> dict[str, Any]:
     counts = matching(fleet, asked)
-    pages = {state: page(fleet, state, asked) if counts.get(state) else () for state in STATES}
+    pages = {state: page(fleet, state, asked, most=_FIRST) if counts.get(state) else () for state in STATES}
     rows = {state: [task_row(task) for task in found] for state, found in pages.items()}
     return {"counts": counts, "rows": rows, **overview(fleet)}
 

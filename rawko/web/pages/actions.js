@@ -6,6 +6,7 @@ import { askPerson, popUp, say, trying } from "./dialogs.js";
 import { ROW } from "./model.js";
 import { age } from "./format.js";
 import { mark } from "./states.js";
+import { askBudget } from "./budget.js";
 import { proposedDiff } from "./diff.js";
 
 export class Actions {
@@ -40,8 +41,8 @@ export class Actions {
     fill(
       this.banner,
       h("span", { class: "banner-words" }, mark(needs.kind === "approval" ? "approval" : needs.kind === "budget" ? "limit" : "answer"), h("span", null, h("b", null, needs.agent || "The run"), needs.kind === "approval" ? " asks to run " : " asks: ", call, made ? [" ", h("i", { class: "plus" }, "+" + made.added), " ", h("i", { class: "minus" }, "−" + made.removed)] : null), h("span", { class: "muted" }, waited ? `waiting ${age(waited)}` : "")),
-      h("span", { class: "buttons" }, needs.kind === "approval" ? [button("Approve once", "A", () => this.approve("once"), "primary"), button("Deny…", "D", () => this.deny(), "danger"), button("Review", "↵", () => this.screen.review())] : needs.kind === "budget" ? null : button("Answer", "A", () => this.answer(), "primary")),
-      needs.kind === "budget" ? h("span", { class: "muted" }, `The budget is used up; go on with: rawko resume ${this.run} --budget …`) : null,
+      h("span", { class: "buttons" }, needs.kind === "approval" ? [button("Approve once", "A", () => this.approve("once"), "primary"), button("Deny…", "D", () => this.deny(), "danger"), button("Review", "↵", () => this.screen.review())] : needs.kind === "budget" ? (this.isOfFleet ? button("Larger budget…", "A", () => this.enlarge(), "primary") : null) : button("Answer", "A", () => this.answer(), "primary")),
+      needs.kind === "budget" && !this.isOfFleet ? h("span", { class: "muted" }, `The budget is used up; go on with: rawko resume ${this.run} --budget …`) : null,
     );
   }
 
@@ -62,7 +63,21 @@ export class Actions {
     });
   }
 
+  get isOfFleet() {
+    return Boolean(this.model.view.fleet);
+  }
+
+  async enlarge() {
+    const budget = await askBudget();
+    return budget && trying(async () => say((await post(`fleet/tasks/${this.run}/resume`, { budget })).words)).then(() => this.screen.refresh());
+  }
+
+  async requeue() {
+    return trying(async () => say((await post(`fleet/tasks/${this.run}/requeue`, {})).words)).then(() => this.screen.refresh());
+  }
+
   async approve(scope) {
+    if (this.isOfFleet && this.model.view.needs?.kind === "budget") return this.enlarge();
     if (this.model.view.needs?.kind !== "approval") return this.answer();
     if (scope !== "once") {
       const tool = this.model.view.needs.call?.name ?? "this tool";
@@ -101,7 +116,7 @@ export class Actions {
 
   async cancel() {
     const { view } = this.model;
-    if (!view.is_at_work && !view.needs && view.outcome !== "interrupted") return say("The run has ended already.");
+    if (!view.is_at_work && !view.needs && !["interrupted", "queued", "dead"].includes(view.outcome)) return say("The run has ended already.");
     const yes = await askPerson({ title: "Cancel this run?", body: "Commands at work are ended, the files stay as they are, and the run cannot be resumed. Its steps can still be looked at, rewound to and forked.", yes: "Cancel the run", kind: "danger" });
     return yes && trying(async () => say((await post(`runs/${this.run}/cancel`, {})).words)).then(() => this.screen.refresh());
   }

@@ -93,7 +93,7 @@ export class Detail {
       this.head,
       h("div", { class: "title" }, h("h2", null, row[0], " · ", row[ROW.words]), h("span", { class: "muted" }, h("kbd", null, "J"), h("kbd", null, "K"))),
       h("div", { class: "chips" }, before && before !== now ? [h("span", { class: "chip" }, before), h("span", { class: "muted" }, "→")] : null, row[ROW.states].map((state, n, all) => h("span", { class: n === all.length - 1 ? "chip active" : "chip" }, state))),
-      isOffline || !act.rewind ? null : h("div", { class: "buttons" }, button("Rewind here", "R", () => act.rewind()), button("Fork here", "F", () => act.fork()), button("Pin as contract", "P", () => act.pin())),
+      isOffline || !act.pin ? null : h("div", { class: "buttons" }, act.rewind ? [button("Rewind here", "R", () => act.rewind()), button("Fork here", "F", () => act.fork())] : null, button("Pin as contract", "P", () => act.pin())),
     );
   }
 

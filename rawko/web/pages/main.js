@@ -7,6 +7,7 @@ import { ChartScreen, ChartsScreen } from "./charts.js";
 import { CompareScreen } from "./compare.js";
 import { here, go } from "./place.js";
 import { ActorScreen, ActorsScreen, showsActors } from "./actors.js";
+import { FleetScreen, showsFleet, waitingOf } from "./fleet.js";
 import { RunScreen } from "./run.js";
 import { RunsScreen } from "./runs.js";
 import { mark } from "./states.js";
@@ -23,9 +24,9 @@ let shownPath = null;
 let waiting = new Map();
 
 function frame() {
-  const bar = h("header", { class: "top" }, h("a", { class: "brand", href: "#/runs" }, h("span", { class: "logo", "aria-hidden": "true" }), "rawko"), isOffline ? null : h("nav", { "aria-label": "Screens" }, h("a", { href: "#/runs" }, showsActors ? "Actors" : "Runs"), showsActors ? null : h("a", { href: "#/charts" }, "Charts")), place, h("span", { class: "space" }), need, isOffline || showsActors ? null : h("button", { type: "button", class: "palette-open", onclick: () => palette(), "aria-label": "Jump to run or chart" }, h("span", null, "Jump to run, chart…"), h("kbd", null, "⌘K")), link);
+  const bar = h("header", { class: "top" }, h("a", { class: "brand", href: "#/runs" }, h("span", { class: "logo", "aria-hidden": "true" }), "rawko"), isOffline ? null : h("nav", { "aria-label": "Screens" }, h("a", { href: "#/runs" }, showsActors ? "Actors" : showsFleet ? "Fleet" : "Runs"), showsActors || showsFleet ? null : h("a", { href: "#/charts" }, "Charts")), place, h("span", { class: "space" }), need, isOffline || showsActors || showsFleet ? null : h("button", { type: "button", class: "palette-open", onclick: () => palette(), "aria-label": "Jump to run or chart" }, h("span", null, "Jump to run, chart…"), h("kbd", null, "⌘K")), link);
   fill(app, bar, stage, foot);
-  addEventListener("rawko-palette", () => showsActors || palette());
+  addEventListener("rawko-palette", () => showsActors || showsFleet || palette());
 }
 
 async function route() {
@@ -40,7 +41,7 @@ async function route() {
   }
   shownPath = path;
   screen?.close();
-  screen = showsActors ? (a ? new ActorScreen(a, Number(b) || 0, c) : new ActorsScreen()) : name === "charts" ? (a ? new ChartScreen(a) : new ChartsScreen()) : name === "compare" ? new CompareScreen(a, b) : a ? new RunScreen(a, Number(b) || 0, c) : new RunsScreen();
+  screen = showsActors ? (a ? new ActorScreen(a, Number(b) || 0, c) : new ActorsScreen()) : name === "charts" ? (a ? new ChartScreen(a) : new ChartsScreen()) : name === "compare" ? new CompareScreen(a, b) : a ? new RunScreen(a, Number(b) || 0, c) : showsFleet ? new FleetScreen() : new RunsScreen();
   for (const made of document.querySelectorAll(".top nav a")) made.setAttribute("aria-current", String(made.getAttribute("href") === "#/" + (name === "compare" ? "runs" : name)));
   fill(place, a && !showsActors ? `${name} / ${a}${name === "compare" && b ? " / " + b : ""}` : "");
   const own = screen;
@@ -55,13 +56,13 @@ async function route() {
 
 function failed(error) {
   if (error.status === 401) return stale(error.message);
-  const lines = error.status === 404 ? "There is no such run in this folder any more." : error.message;
+  const lines = error.status === 404 ? showsFleet ? "There is no such run of the fleet." : "There is no such run in this folder any more." : error.message;
   fill(stage, h("main", { class: "screen" }, h("div", { class: "gone" }, h("h1", null, lines), h("p", null, h("a", { href: "#/runs" }, "All runs")))));
   return null;
 }
 
 function stale(message) {
-  fill(stage, h("main", { class: "screen" }, h("div", { class: "gone" }, h("h1", null, "This link is of an earlier start"), h("p", null, message), showsActors ? null : h("p", null, h("code", null, "rawko serve")))));
+  fill(stage, h("main", { class: "screen" }, h("div", { class: "gone" }, h("h1", null, "This link is of an earlier start"), h("p", null, message), showsActors ? null : h("p", null, h("code", null, showsFleet ? "rawko serve --fleet" : "rawko serve")))));
 }
 
 function paintState() {
@@ -75,8 +76,7 @@ function paintState() {
   if (state.is === "stale" && !document.querySelector(".gone")) stale(state.message);
 }
 
-function paintNeed() {
-  const count = [...waiting.values()].filter(Boolean).length;
+function paintNeed(count = [...waiting.values()].filter(Boolean).length) {
   need.hidden = !count;
   const first = [...waiting].find(([, asked]) => asked)?.[0];
   need.setAttribute("href", "#/runs/" + (first ?? ""));
@@ -95,11 +95,13 @@ async function start() {
   });
   addEventListener("keydown", (event) => event.key === "n" && !event.target.closest?.("input, textarea") && !need.hidden && go(need.getAttribute("href").slice(1)));
   listen((event) => {
+    if (event.type === "overview") paintNeed(waitingOf(event));
+    if (event.type === "reset") countWaiting().catch(() => {});
+    if (showsFleet) return paintState();
     if (event.type === "run") waiting.set(event.run, event.view.needs);
     if (event.type === "gone") waiting.delete(event.run);
     if (event.type === "run" || event.type === "gone") paintNeed();
-    if (event.type === "reset") countWaiting();
-    paintState();
+    return paintState();
   });
   paintState();
   if (isOffline) {
@@ -115,7 +117,9 @@ async function start() {
     document.querySelector(".brand").title = `rawko ${about.version} in ${about.folder}`;
     begin(about.start, about.n);
     await routed;
-    await countWaiting();
+    await countWaiting().catch((error) => {
+      if (error.status !== 503) throw error; // the screen says that the database is away
+    });
   } catch (error) {
     failed(error);
     if (error.status === 401) state.is = "stale";
@@ -127,9 +131,10 @@ async function start() {
 }
 
 async function countWaiting() {
+  if (showsFleet) return paintNeed(waitingOf(await get("fleet/overview")));
   const { runs } = await get("runs");
   waiting = new Map(runs.map((run) => [run.run, run.needs]));
-  paintNeed();
+  return paintNeed();
 }
 
 start();

@@ -14,6 +14,7 @@ import { review } from "./review.js";
 import { isSaid, stateCell, stateOf } from "./states.js";
 import { StepList, headings } from "./steps.js";
 import { Strip } from "./strip.js";
+import { fleetFacts } from "./fleet.js";
 import { remember, go } from "./place.js";
 
 const PART = 100;
@@ -62,7 +63,7 @@ export class RunScreen {
 
   // What the detail lets a person do.
   acts() {
-    return { tab: (tab) => this.pickTab(tab), tabs: TABS, rewind: () => this.actions.rewind(), fork: () => this.actions.fork(), pin: () => this.actions.pin() };
+    return { tab: (tab) => this.pickTab(tab), tabs: TABS, ...(this.model.view.fleet ? {} : { rewind: () => this.actions.rewind(), fork: () => this.actions.fork() }), pin: () => this.actions.pin() };
   }
 
   close() {
@@ -80,7 +81,8 @@ export class RunScreen {
     const steps = h("section", { class: "panel steps" }, this.listHead, headings(), this.list.node, this.newButton, this.plan.node);
     this.body = h("div", { class: "run-body", data: { show: "steps" } }, this.chart.node, steps, this.detail.node);
     this.phone = h("nav", { class: "phone-tabs", "aria-label": "Views" }, [["steps", "Steps"], ["chart", "Chart"], ["why", "Why"], ["files", "Files"], ["more", "More"]].map(([id, label]) => h("button", { type: "button", data: { id }, "aria-pressed": String(id === "steps"), onclick: () => this.pickPhone(id) }, label)));
-    fill(this.node, this.header, this.actions.banner, this.strip.node, this.body, this.phone);
+    this.trouble = h("p", { class: "warning trouble", hidden: true });
+    fill(this.node, this.header, this.trouble, this.actions.banner, this.strip.node, this.body, this.phone);
     this.keys();
   }
 
@@ -283,6 +285,8 @@ export class RunScreen {
   paintHeader() {
     const { model } = this;
     const { view } = model;
+    this.trouble.hidden = !view.fleet || !view.problem;
+    fill(this.trouble, view.problem);
     const sum = model.sums[model.cursor - 1] ?? { tokens: 0, cost: null, added: 0, removed: 0, paths: 0 };
     const all = model.sums[model.sums.length - 1] ?? sum;
     const upTo = (text) => (model.isPart ? "…" : text);
@@ -291,10 +295,15 @@ export class RunScreen {
     const number = (label, now, whole) => h("div", { class: "figure" }, h("span", null, label), h("b", null, now), whole === null ? null : h("em", null, " / ", whole));
     fill(
       this.header,
-      h("div", { class: "run-title" }, stateCell(view), h("div", null, h("h1", null, firstLine(view.task)), h("span", { class: "code muted" }, view.run), h("span", { class: "muted" }, isSaid(view) ? null : ` · ${view.outcome}`, view.parent ? h("a", { href: `#/runs/${view.parent.run}/${view.parent.step}` }, ` · fork of ${view.parent.run}@${view.parent.step}`) : null))),
+      h("div", { class: "run-title" }, stateCell(view), h("div", null, h("h1", null, firstLine(view.task)), h("span", { class: "code muted" }, view.run), h("span", { class: "muted" }, view.fleet ? ` · ${fleetFacts(view)}` : isSaid(view) ? null : ` · ${view.outcome}`, view.parent ? h("a", { href: `#/runs/${view.parent.run}/${view.parent.step}` }, ` · fork of ${view.parent.run}@${view.parent.step}`) : null))),
       h("div", { class: "figures" }, number("step", model.cursor, model.last), number("time", clock(row?.[ROW.seconds]), clock(end?.[ROW.seconds])), number("tokens", upTo(exact(sum.tokens)), upTo(exact(all.tokens))), number("cost", upTo(cost(sum.cost)), cost((model.isPart ? null : all.cost) ?? view.cost_usd)), number("files", upTo([sum.paths, h("i", { class: "plus" }, " +" + sum.added)]), upTo([all.paths, h("i", { class: "plus" }, " +" + all.added), h("i", { class: "minus" }, " −" + all.removed)]))),
-      isOffline ? null : h("div", { class: "buttons" }, stateOf(view) === "stopped" && view.outcome === "interrupted" ? button("Resume", "", () => this.actions.resume(), "primary") : null, button("Event", "E", () => this.actions.event()), button("Compare", "C", () => go("/compare/" + this.run)), view.is_at_work || view.needs ? button("Cancel", "X", () => this.actions.cancel(), "danger") : null),
+      isOffline ? null : h("div", { class: "buttons" }, stateOf(view) === "stopped" && view.outcome === "interrupted" ? button("Resume", "", () => this.actions.resume(), "primary") : null, this.canRequeue ? button("Requeue", "", () => this.actions.requeue(), "primary") : null, view.fleet && !view.fleet.has_begun ? null : button("Event", "E", () => this.actions.event()), view.fleet ? null : button("Compare", "C", () => go("/compare/" + this.run)), view.is_at_work || view.needs || view.outcome === "queued" ? button("Cancel", "X", () => this.actions.cancel(), "danger") : null),
     );
+  }
+
+  get canRequeue() {
+    const { fleet } = this.model.view;
+    return fleet && (fleet.state === "dead" || (fleet.state === "queued" && fleet.kept_for));
   }
 
   paintListHead() {
@@ -446,7 +455,7 @@ export class RunScreen {
     const decide = (act) => () => this.model.view.needs && act();
     const acting = isOffline
       ? []
-      : [[["A"], "approve, answer", decide(() => actions.approve("once")), true], [["T"], "approve this tool", decide(() => actions.approve("tool")), true], [["W"], "approve all", decide(() => actions.approve("always")), true], [["D"], "deny", decide(() => actions.deny()), true], [["↵"], "review", () => this.review()], [["R"], this.reviewing ? "keep the rule" : "rewind here", () => (this.reviewing ? actions.keepRule() : actions.rewind()), true], [["F"], "fork here", () => actions.fork(), true], [["P"], "pin as contract", () => actions.pin(), true], [["E", "M"], "send an event", () => actions.event(), true], [["X"], "cancel", () => actions.cancel(), true], [["C"], "compare", () => go("/compare/" + this.run)]];
+      : [[["A"], "approve, answer", decide(() => actions.approve("once")), true], [["T"], "approve this tool", decide(() => actions.approve("tool")), true], [["W"], "approve all", decide(() => actions.approve("always")), true], [["D"], "deny", decide(() => actions.deny()), true], [["↵"], "review", () => this.review()], [["R"], this.reviewing ? "keep the rule" : "rewind here", () => (this.reviewing ? actions.keepRule() : actions.rewind()), true], [["F"], "fork here", () => actions.fork(), true], [["P"], "pin as contract", () => actions.pin(), true], [["E", "M"], "send an event", () => actions.event(), true], [["X"], "cancel", () => actions.cancel(), true], [["C"], "compare", () => go("/compare/" + this.run)]].filter(([names]) => !this.model.view.fleet || this.reviewing || !["R", "F", "C"].includes(names[0]));
     return [
       [["J", "↓"], "next step", () => this.move(1)],
       [["K", "↑"], "step before", () => this.move(-1)],
