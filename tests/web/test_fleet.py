@@ -106,7 +106,7 @@ def test_what_happens_in_the_fleet_comes_to_the_list_by_itself(bed: Bed, served:
     page.wait_for_selector(".queue.workers:has-text('1 worker')")
     page.wait_for_selector(".count.success b:text-is('1')")
     assert page.evaluate("document.title") == "rawko"
-    assert "U+202E" in page.locator(f"[data-run='{run}']").inner_text()
+    assert "\\u202egnp.exe" in page.locator(f"[data-run='{run}']").inner_text()
     page.locator("[data-queue=default] .button", has_text="Pause").click()
     page.wait_for_selector("[data-queue=default] .badge:text-is('paused')")
     assert bed.fleet.queues()[0].is_paused
