@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from rawko.app.inspection.acting import Actor, Done, Outdated, checked_answer, user_name
 from rawko.app.views.machines import Asked
 from rawko.app.views.summary import Need
-from rawko.config import ConfigError, Flags
+from rawko.config import ConfigError, Flags, Settings
 from rawko.fleet.people import APPROVAL, WORDS, enlarge, say
 from rawko.fleet.records import TaskRecord
 from rawko.web.fleet.link import FleetLink
 
-if TYPE_CHECKING:
-    from rawko.web.fleet.opened_runs import OpenedRuns
-
 _ELSEWHERE: Final = "is done where the files are; in a terminal: rawko {what} {run}@{step}"
+
+
+class KnownRuns(Protocol):
+    """What is asked about runs; see `rawko.web.fleet.opened_runs.OpenedRuns`."""
+
+    async def task(self, run: str) -> TaskRecord: ...
+
+    async def settings(self, run: str) -> Settings: ...
 
 
 class FleetActor:
     """Acts on the runs of a fleet; an implementation of `rawko.web.runs.Acting`."""
 
-    def __init__(self, link: FleetLink, runs: OpenedRuns) -> None:
+    def __init__(self, link: FleetLink, runs: KnownRuns) -> None:
         self._link, self._runs = link, runs
         self._who = user_name()
 
