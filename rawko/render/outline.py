@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from math import sqrt
+from math import fsum, sqrt
 
 from rawko.render.graph import Arrow, Box, Diagram, Entry
 from rawko.render.placing.engine import CONTAINER_PADDING, NODE_GAP
@@ -144,7 +144,7 @@ class _Packing:
     def _shelve(self, nodes: Sequence[Node], left: float = 0.0, top: float = 0.0) -> tuple[float, float]:
         """Place nodes in rows, relative to their container; the room that they fill."""
         sizes = [self._sizes[node.id] for node in nodes]
-        area = sum((width + NODE_GAP) * (height + NODE_GAP) for width, height in sizes)
+        area = fsum((width + NODE_GAP) * (height + NODE_GAP) for width, height in sizes)
         limit = max(sqrt(area * SHAPE), max(width for width, _ in sizes))
         x = y = row = widest = 0.0
         for node, (width, height) in zip(nodes, sizes, strict=True):

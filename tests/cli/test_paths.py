@@ -57,6 +57,7 @@ READ: Mapping[tuple[str, str], Row] = {
     ("prove", "--bounds"): Row("prove ../door.yaml --bounds {}", ("door.bounds.yml", "budget_guards: []\n")),
     ("prove", "--monitor"): Row("prove ../door.yaml --monitor {}", CHART),
     ("prove", "--write"): Row("prove ../door.yaml --write {}", ("scenarios", None)),
+    ("prove", "--draw"): Row("prove ../door.yaml --draw {}", ("pictures", None)),
     ("paths", "CHART"): Row("paths {}", CHART),
     ("paths", "--write"): Row("paths ../door.yaml --write {}", ("scenarios", None)),
     ("simulate", "CHART"): Row("simulate {}", CHART),

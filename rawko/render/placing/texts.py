@@ -1,10 +1,15 @@
-"""Texts of a diagram broken into lines and measured, so that a layout knows how much room they need."""
+"""Texts of a diagram broken into lines and measured, so that a layout knows how much room they need.
+
+Widths are added by `fsum`, here and in all that places boxes: `sum` rounds floats otherwise since Python 3.12, and a
+drawing has the same bytes in every version.
+"""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import Literal
 
 from rawko.render.graph import Entry
@@ -62,7 +67,7 @@ class Line:
 
     @property
     def width(self) -> float:
-        return sum(run.width for run in self.runs) + SPACE * (len(self.runs) - 1)
+        return fsum(run.width for run in self.runs) + SPACE * (len(self.runs) - 1)
 
     @property
     def height(self) -> float:
@@ -71,7 +76,7 @@ class Line:
 
 def block_size(lines: Sequence[Line]) -> tuple[float, float]:
     """Width and height of lines under each other; where there is any line, it has some width, as engines demand."""
-    return max((max(line.width, 1.0) for line in lines), default=0.0), sum(line.height for line in lines)
+    return max((max(line.width, 1.0) for line in lines), default=0.0), fsum(line.height for line in lines)
 
 
 def visible(text: str) -> str:
@@ -98,7 +103,7 @@ def _row(entry: Entry) -> Line:
     parts = [(entry.event, "row"), (f"[{entry.guard}]" if entry.guard else "", "row-guard")]
     parts.append((f"/ {entry.actions}" if entry.actions else "", "row"))
     pieces: list[tuple[str, Style]] = [(visible(text), _row_style(style)) for text, style in parts if text]
-    room = ROW_WIDTH - sum(text_width(text, SIZES[style]) for text, style in pieces if style != "row-guard")
+    room = ROW_WIDTH - fsum(text_width(text, SIZES[style]) for text, style in pieces if style != "row-guard")
     return Line(tuple(_row_run(text, style, room, entry) for text, style in pieces))
 
 

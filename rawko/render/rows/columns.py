@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import fsum
 
 from rawko.render.placing.layout import Direction
 
@@ -143,7 +144,7 @@ def _along(group: Siblings, most: int) -> Iterator[Columns]:
 
 def _split(names: Sequence[str], heights: Mapping[str, float], count: int) -> Columns:
     """The cards in their order, in so many columns of about the same height."""
-    whole = sum(heights[name] for name in names)
+    whole = fsum(heights[name] for name in names)
     columns: list[list[str]] = [[] for _ in range(count)]
     passed = 0.0
     for name in names:

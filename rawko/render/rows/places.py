@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import fsum
 
 from rawko.render.placing.layout import Direction, Rect
 from rawko.render.rows.cards import Face
@@ -85,7 +86,7 @@ class Places:
                 needed = (count - 1) * TRACK + 26 if count else 0.0
                 wide[name, number] = max(least, needed)
             inner[name] = widths
-            whole = sum(widths) + sum(wide[name, number] for number in range(len(columns) + 1))
+            whole = fsum(widths) + fsum(wide[name, number] for number in range(len(columns) + 1))
             if name is not None:
                 self.width[name] = max(whole, self.faces[name].width)
             else:
@@ -96,8 +97,8 @@ class Places:
                 continue
             rect = Rect(MARGIN, MARGIN, self.size[0] - 2 * MARGIN, 0) if name is None else self.rects[name]
             x = rect.x
-            whole = sum(inner[name])
-            spare = rect.width - whole - sum(wide[name, number] for number in range(len(columns) + 1))
+            whole = fsum(inner[name])
+            spare = rect.width - whole - fsum(wide[name, number] for number in range(len(columns) + 1))
             spare = min(spare, whole * SPREAD)  # more would tear the columns apart
             for number, column in enumerate(columns):
                 self.gutters[name, number] = (x, wide[name, number])
@@ -227,7 +228,9 @@ def _stacked(shape: Shape, group: Siblings, room: Mapping[str, float]) -> dict[s
     columns, inner = shape.columns, shape.inner
     if group.is_parallel:
         return _in_rows(columns, inner, room)
-    sums = [sum(inner[name].height + room[name] for name in column) + ROW_GAP * (len(column) - 1) for column in columns]
+    sums = [
+        fsum(inner[name].height + room[name] for name in column) + ROW_GAP * (len(column) - 1) for column in columns
+    ]
     highest = max(sums)
     base = sums.index(highest)
     sources: dict[str, list[str]] = {}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import fsum
 from typing import TypeVar
 
 from rawko.render.rows.columns import Columns
@@ -68,9 +69,9 @@ def combined(columns: Columns, offers: Offers, room: Mapping[str, float], cost: 
     for level in (each for each in levels if each >= least):
         chosen = [min((pile for pile in each if pile.weight <= level), key=_width) for each in piles]
         inner = {name: shape for pile in chosen for name, shape in pile.inner.items()}
-        width = sum(pile.width for pile in chosen) + COLUMN_GAP * (len(columns) - 1)
+        width = fsum(pile.width for pile in chosen) + COLUMN_GAP * (len(columns) - 1)
         height = height_in_rows(columns, inner, room) if in_rows else max(pile.height for pile in chosen)
-        found.append(Shape(width, height, cost + sum(pile.cost for pile in chosen), columns, inner))
+        found.append(Shape(width, height, cost + fsum(pile.cost for pile in chosen), columns, inner))
     return found
 
 
@@ -85,7 +86,7 @@ def best(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
 
 def height_in_rows(columns: Columns, inner: Mapping[str, Shape], room: Mapping[str, float]) -> float:
     """The height of columns whose cards stand in rows."""
-    return sum(row_heights(columns, inner, room)) + ROW_GAP * (max(map(len, columns)) - 1)
+    return fsum(row_heights(columns, inner, room)) + ROW_GAP * (max(map(len, columns)) - 1)
 
 
 def row_heights(columns: Columns, inner: Mapping[str, Shape], room: Mapping[str, float]) -> list[float]:
@@ -103,8 +104,8 @@ def _piles(column: Sequence[str], offers: Offers, room: Mapping[str, float]) -> 
     found = []
     for width in _spread(widths, MOST_WIDTHS):
         inner = {name: min((shape for shape in offers[name] if shape.width <= width), key=_weight) for name in column}
-        height = sum(shape.height + room[name] for name, shape in inner.items()) + ROW_GAP * (len(column) - 1)
-        found.append(Shape(width, height, sum(shape.cost for shape in inner.values()), (), inner))
+        height = fsum(shape.height + room[name] for name, shape in inner.items()) + ROW_GAP * (len(column) - 1)
+        found.append(Shape(width, height, fsum(shape.cost for shape in inner.values()), (), inner))
     return found
 
 
