@@ -6,7 +6,7 @@ never reached is never reached by the real machine; a way that is shown needs th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -20,27 +20,31 @@ from rawko.proving.monitoring.monitor import MonitorStep
 from rawko.proving.monitoring.product import check_monitor
 from rawko.proving.outcomes import CYCLE, UNHANDLED, Outcome
 from rawko.proving.responses import leads_to
-from rawko.proving.system import Move
+from rawko.proving.system import ControlSystem, Move
 
 
 def reachable(found: Exploration) -> Finding:
     """Every state and transition is reached."""
-    structure = found.system.step.structure
-    active = found.compiled.packing.seen_active()
+    return reached((found,))
+
+
+def reached(parts: Sequence[Exploration]) -> Finding:
+    """The verdict `reachable` on what is reached in some exploration of one system."""
+    system = parts[0].system
+    structure, taken = system.step.structure, system.step.taken
+    active = set().union(*(one.compiled.packing.seen_active() for one in parts))
     # A state that is left in the macrostep that enters it is never active at rest: a transition that is taken shows it.
-    active |= {structure.source[t] for t in found.taken}
-    active |= {
-        a for t in found.taken for target in structure.targets[t] for a in (target, *structure.ancestors[target])
-    }
+    active |= {structure.source[t] for t in taken}
+    active |= {a for t in taken for target in structure.targets[t] for a in (target, *structure.ancestors[target])}
     never = [n for i, n in enumerate(structure.names) if i not in active and not structure.is_history[i]]
-    untaken = [t for t in structure.transitions if t.index not in found.taken]
+    untaken = [t for t in structure.transitions if t.index not in taken]
     if not never and not untaken:
         states, transitions = len(structure.names), len(structure.transitions)
         counts = f"{states} state{plural(states)} and {transitions} transition{plural(transitions)} are reached"
         return Finding("reachable", Verdict.PROVED, counts)
     texts = [f"state {name!r}" for name in never]
     texts += [f"transition of {t.source!r} ({', '.join(t.events) or 'always'}) at {t.position}" for t in untaken]
-    verdict = Verdict.REFUTED if found.is_complete else Verdict.UNDETERMINED
+    verdict = Verdict.REFUTED if all(one.is_complete for one in parts) else Verdict.UNDETERMINED
     places = tuple(structure.states[structure.index[name]].position for name in never)
     places += tuple(t.position for t in untaken)
     return Finding("reachable", verdict, f"never reached: {listed(texts)}", places=places)
@@ -62,11 +66,26 @@ def end(found: Exploration) -> Finding:
 
 def stuck(found: Exploration) -> Finding:
     """No configuration in which nothing can ever happen, but for ends."""
+    if (endless := endless_macrostep(found)) is not None:
+        return endless
+    for number in idle_states(found):
+        return refuted(found, "stuck", "nothing can happen here any more, and it is no end", number)
+    if not found.is_complete:
+        return Finding("stuck", Verdict.UNDETERMINED, "not all states were explored")
+    return Finding("stuck", Verdict.PROVED, NOTHING_STUCK)
+
+
+def endless_macrostep(found: Exploration) -> Finding | None:
+    """The first macrostep that never ends, as `stuck` is refuted by it."""
     for source, move, outcome in found.problems:
         if outcome.problem == CYCLE:
-            return problem_of(
-                found, "stuck", f"{move} starts a macrostep that never ends (an eventless cycle)", source, move, outcome
-            )
+            text = f"{move} starts a macrostep that never ends (an eventless cycle)"
+            return problem_of(found, "stuck", text, source, move, outcome)
+    return None
+
+
+def idle_states(found: Exploration) -> Iterator[int]:
+    """Numbers of states in which nothing can happen, but for ends and failing macrosteps; nearest first."""
     failing = {source for source, _, _ in found.problems}
     offsets, targets, labels = found.offsets, found.targets, found.labels
     moves = [bool(label.flags & TAKEN) for label in found.kinds]
@@ -76,10 +95,7 @@ def stuck(found: Exploration) -> Finding:
                 break
         else:
             if number not in failing and not found.is_done(number):
-                return refuted(found, "stuck", "nothing can happen here any more, and it is no end", number)
-    if not found.is_complete:
-        return Finding("stuck", Verdict.UNDETERMINED, "not all states were explored")
-    return Finding("stuck", Verdict.PROVED, "something can happen in every configuration that is no end")
+                yield number
 
 
 def cycles(found: Exploration) -> Finding:
@@ -177,6 +193,8 @@ def cancel(found: Exploration) -> Finding:
     return Finding("cancel", Verdict.PROVED, f"CANCEL leads to an end from {all_of(count)}")
 
 
+NOTHING_STUCK: Final = "something can happen in every configuration that is no end"
+
 PROPERTIES: Final[dict[str, Callable[[Exploration], Finding]]] = {
     "reachable": reachable,
     "end": end,
@@ -196,11 +214,15 @@ def check_properties(
     found: Exploration, names: Iterable[str] = (), monitors: Iterable[MonitorStep] = ()
 ) -> list[Finding]:
     """Verdicts on the named properties, or on all, and on monitors; those that the bounds accept are marked."""
-    spoken_of = {"leads_to": bool(found.system.bounds.leads_to), "contracts": has_contracts(found.system.source)}
-    every = tuple(name for name in PROPERTIES if spoken_of.get(name, True))
-    findings = [PROPERTIES[name](found) for name in tuple(names) or every]
+    findings = [PROPERTIES[name](found) for name in tuple(names) or asked_by_default(found.system)]
     findings += [check_monitor(found, monitor) for monitor in monitors]
     return [accepted_by(found.system.bounds, finding) for finding in findings]
+
+
+def asked_by_default(system: ControlSystem) -> tuple[str, ...]:
+    """Properties that a chart and its bounds speak of."""
+    spoken_of = {"leads_to": bool(system.bounds.leads_to), "contracts": has_contracts(system.source)}
+    return tuple(name for name in PROPERTIES if spoken_of.get(name, True))
 
 
 def _ends(found: Exploration) -> list[int]:
@@ -224,10 +246,6 @@ def _first_cycle(graph: Graph) -> list[int] | None:
 
 
 def _asked_along(found: Exploration, cycle: list[int]) -> set[str]:
-    names: set[str] = set()
-    for place, number in enumerate(cycle):
-        following = found.state(cycle[(place + 1) % len(cycle)])
-        for move, edge in found.system.edges(found.state(number)):
-            if edge.target == following and not found.system.is_persons(move):
-                names.update(name for name, _ in edge.outcome.answers)
-    return names
+    following = [*cycle[1:], *cycle[:1]]
+    labels = [one for pair in zip(cycle, following, strict=True) for one in found.labels_between(*pair)]
+    return {name for label in labels if is_no_persons(label) for name, _ in label.outcome.answers}

@@ -159,9 +159,12 @@ class ControlSystem:
         Raises:
             TooManyChoices: See `ControlStep.outcomes`.
         """
-        kind = move.kind
-        ended = self.step.bit[move.subject] if kind in ("done", "error") else 0
-        return [Edge(_follow(state, one, ended, move), one) for one in self.step.outcomes(state.control, move.event)]
+        return [Edge(self.follow(state, move, one), one) for one in self.step.outcomes(state.control, move.event)]
+
+    def follow(self, state: SystemState, move: Move, outcome: Outcome) -> SystemState | None:
+        """The state after one way in which a move can go; None: a problem, or too much would wait there."""
+        ended = self.step.bit[move.subject] if move.kind in ("done", "error") else 0
+        return _follow(state, outcome, ended, move)
 
     def edges(self, state: SystemState) -> Iterator[tuple[Move, Edge]]:
         """All that can happen, with where it leads."""

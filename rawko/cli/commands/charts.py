@@ -141,6 +141,10 @@ def prove(
         Optional[bool],  # noqa: UP045
         typer.Option("--sandbox/--no-sandbox", help="With permissions: as in a run with it.", show_default=False),
     ] = None,
+    all_together: Annotated[
+        bool,
+        typer.Option("--all-together", help="Explore all regions together, also those that share nothing."),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
     bindings: BindingsOption = None,
     trust_code: TrustCode = False,
@@ -160,6 +164,7 @@ def prove(
             outputs=Outputs(sarif, junit, write, draw),
             monitors=list(map(str, monitor or ())),
             asked=Asked(table, yes, sandbox),
+            is_split=not all_together,
         )
     )
 

@@ -73,7 +73,7 @@ def _lines(chart: Chart, found: Exploration, paths: Paths, replays: Sequence[str
     lines += [f"not complete: {reason}" for reason in found.unknown]
     for one, difference in zip(paths.paths, replays, strict=True):
         lines.append(f"{one.goal}:")
-        lines += [f"    {number}. {step.text}" for number, step in enumerate(told_way(found, one.way), start=1)]
+        lines += [f"    {number}. {step.text}" for number, step in enumerate(told_way(found.system, one.way), start=1)]
         if difference:
             lines.append(f"    not confirmed by the interpreter: {difference}")
     return lines + [f"no path: {text}" for text in paths.missing]
@@ -109,7 +109,7 @@ def _write(folder: Path, file: Path, found: Exploration, paths: Paths) -> int:
     scenarios: list[WrittenScenario] = []
     for one in paths.paths:
         try:
-            scenarios.append(scenario_of_path(found, one.way, f"path to {one.goal}, {len(scenarios) + 1}"))
+            scenarios.append(scenario_of_path(found.system, one.way, f"path to {one.goal}, {len(scenarios) + 1}"))
         except NoScenario as error:
             print(visible_line(f"rawko: {one.goal}: no scenario: {error}"), file=sys.stderr)
     if not scenarios:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from rawko.named_files import near_path
-from rawko.proving import Exploration, Finding
+from rawko.proving import ControlSystem, Finding
 from rawko.proving.reports.steps import step_numbers, told_steps
 from rawko.render.draw import Options, draw
 from rawko.render.errors import TooLargeError
@@ -18,7 +18,7 @@ from rawko.render.rows.captions import Caption, numbered
 _STRANGE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
-def picture_of(found: Exploration, finding: Finding) -> str:
+def picture_of(system: ControlSystem, finding: Finding) -> str:
     """The chart as SVG, with the property, the verdict and the steps above it. Transitions that are taken are lit, with
     the numbers of their steps; active are the states where the way ends, or all those of the cycle. Of a chart that is
     too large, states deep inside are left out.
@@ -30,9 +30,9 @@ def picture_of(found: Exploration, finding: Finding) -> str:
     for number, (_, outcome) in zip(step_numbers(finding), (*finding.way, *finding.turns), strict=True):
         for index in dict.fromkeys(outcome.transitions):
             steps.setdefault(index, []).append(number)
-    chart = found.system.source
+    chart = system.source
     active = {*finding.end, *(name for names in finding.round for name in names)} - {chart.root}
-    caption = _caption(found, finding)
+    caption = _caption(system, finding)
     options = Options(
         configuration=active, taken=steps.keys(), steps=steps, theme="auto", style="rows", caption=caption
     )
@@ -47,16 +47,16 @@ def picture_of(found: Exploration, finding: Finding) -> str:
     return drawn
 
 
-def _caption(found: Exploration, finding: Finding) -> Caption:
+def _caption(system: ControlSystem, finding: Finding) -> Caption:
     lines = [
         numbered([number], step.text.replace(" -> ", " → "))
-        for number, step in enumerate(told_steps(found, finding), start=1)
+        for number, step in enumerate(told_steps(system, finding), start=1)
     ]
     if finding.turns:
         lines.insert(len(finding.way), "and then again and again:")
     where = "in the cycle" if finding.turns else "at the end"
     return Caption(
-        f"{found.system.source.name}: {finding.property} is {finding.verdict.value}",
+        f"{system.source.name}: {finding.property} is {finding.verdict.value}",
         finding.text,
         lines,
         f"orange: transitions that are taken, with the numbers of their steps; blue: states that are active {where}",
@@ -75,7 +75,7 @@ def why_no_picture_folder(folder: Path) -> str | None:
     return None
 
 
-def write_pictures(folder: Path, found: Exploration, findings: Sequence[Finding]) -> list[Path]:
+def write_pictures(folder: Path, system: ControlSystem, findings: Sequence[Finding]) -> list[Path]:
     """Draw each finding that has a way, as `<chart>.<property>.svg`; the files written.
 
     Raises:
@@ -86,13 +86,13 @@ def write_pictures(folder: Path, found: Exploration, findings: Sequence[Finding]
     for finding in findings:
         if not finding.way:
             continue
-        stem = f"{_file_name(found.system.source.name)}.{_file_name(finding.property)}"
+        stem = f"{_file_name(system.source.name)}.{_file_name(finding.property)}"
         path = folder / f"{stem}.svg"
         count = 2
         while path in written:  # names of monitors may differ in characters that file names do not have
             path = folder / f"{stem}-{count}.svg"
             count += 1
-        path.write_text(picture_of(found, finding), encoding="utf-8")
+        path.write_text(picture_of(system, finding), encoding="utf-8")
         written.append(path)
     return written
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import rawko
 from rawko.chart import Chart, ChartError, load_chart
@@ -30,18 +30,18 @@ from rawko.proving import (
     Move,
     Outcome,
     Verdict,
-    check_properties,
     explore,
     read_bounds,
     replay,
 )
 from rawko.proving.bounds import bounds_beside
-from rawko.proving.findings import accepted_by
 from rawko.proving.monitoring.monitor import MonitorStep, assumed_of, heard_by, unknown_guards
-from rawko.proving.monitoring.product import check_monitor, finding_name
+from rawko.proving.monitoring.product import finding_name
 from rawko.proving.naming import unknown_names
 from rawko.proving.permissions.checking import PERMISSIONS
 from rawko.proving.permissions.checking import permissions as check_permissions
+from rawko.proving.reduction.split import SplitExploration, explore_split
+from rawko.proving.reduction.verdicts import check_all, check_monitors
 from rawko.proving.reports.junit import junit
 from rawko.proving.reports.sarif import sarif
 from rawko.proving.reports.steps import numbered_steps
@@ -52,6 +52,7 @@ from rawko.trust.errors import ConfigError
 if TYPE_CHECKING:
     from rawko.app.permissions.casting import Permissions
 
+Found: TypeAlias = Exploration | SplitExploration
 REFUTED: Final = 1
 UNDETERMINED: Final = 3
 
@@ -92,11 +93,13 @@ def prove_command(
     outputs: Outputs = Outputs(),
     monitors: Sequence[str] = (),
     asked: Asked = Asked(),
+    is_split: bool = True,
 ) -> int:
     """Print counts, what was abstracted, and each verdict with its counterexample.
 
     Args:
         asked: About the permissions of the agents of the current folder.
+        is_split: Whether regions that share nothing are explored one by one.
 
     Returns:
         0: all that was asked is proved; 1: something is refuted; 3: something is undetermined; 2: bad input.
@@ -128,9 +131,10 @@ def prove_command(
     if (problem := _why_no_output(outputs, file)) is not None:
         return complain(problem)
     with Progress(limit) as progress:
-        found = explore(system, limit=limit, progress=progress)
-    findings = _check(found, properties, watching, permissions)
-    assumed = [*assumptions(found), *assumed_of(watching)]
+        explored = explore_split if is_split else explore
+        found = explored(system, limit=limit, progress=progress)
+        findings = _check(found, properties, watching, permissions)
+    assumed = [*assumptions(system), *assumed_of(watching)]
     if permissions is not None:
         assumed += permissions.casting.assumed
     replays = [replay(system, (*finding.way, *finding.turns)) for finding in findings]
@@ -139,7 +143,7 @@ def prove_command(
         if permissions is not None and asked.table:
             from rawko.cli.proving.permissions import table_document
 
-            document["permissions"] = table_document(found, permissions)
+            document["permissions"] = table_document(_together(found), permissions)
         print(visible_json(document))
     else:
         for line in _lines(chart, found, assumed, findings, replays):
@@ -147,7 +151,7 @@ def prove_command(
         if permissions is not None and asked.table:
             from rawko.cli.proving.permissions import table_lines
 
-            for line in table_lines(found, permissions):
+            for line in table_lines(_together(found), permissions):
                 print(visible_line(line))
     if written := _write(outputs, file, found, findings):
         return written
@@ -165,16 +169,21 @@ def _read_permissions(system: ControlSystem, file: Path, asked: Asked) -> Permis
 
 
 def _check(
-    found: Exploration, properties: Sequence[str], watching: Sequence[MonitorStep], permissions: Permissions | None
+    found: Found, properties: Sequence[str], watching: Sequence[MonitorStep], permissions: Permissions | None
 ) -> list[Finding]:
     """The verdicts; that on permissions is last, and alone where only the table was asked for."""
     names = [name for name in properties if name != PERMISSIONS]
     is_only = permissions is not None and not names
     if is_only:
-        findings = [accepted_by(found.system.bounds, check_monitor(found, one)) for one in watching]
+        findings = check_monitors(found, watching)
     else:
-        findings = check_properties(found, names, watching)
-    return findings if permissions is None else [*findings, check_permissions(found, permissions.casting)]
+        findings = check_all(found, names, watching)
+    return findings if permissions is None else [*findings, check_permissions(_together(found), permissions.casting)]
+
+
+def _together(found: Found) -> Exploration:
+    """All regions together: agents of different ones may be at work at the same time."""
+    return found if isinstance(found, Exploration) else found.whole(PERMISSIONS)
 
 
 def _why_no_output(outputs: Outputs, chart: Path) -> str | None:
@@ -187,13 +196,13 @@ def _why_no_output(outputs: Outputs, chart: Path) -> str | None:
     return None if outputs.write is None else why_no_folder(outputs.write, chart)
 
 
-def _write(outputs: Outputs, file: Path, found: Exploration, findings: Sequence[Finding]) -> int:
+def _write(outputs: Outputs, file: Path, found: Found, findings: Sequence[Finding]) -> int:
     """Write what was asked for; 0, or the exit code for a file that cannot be written."""
     if outputs.sarif is not None:
-        text = visible_json(sarif(found, findings, rawko.__version__))
+        text = visible_json(sarif(found.system, findings, rawko.__version__))
         if problem := write_out(text, outputs.sarif):
             return problem
-    if outputs.junit is not None and (problem := write_out(junit(found, findings), outputs.junit)):
+    if outputs.junit is not None and (problem := write_out(junit(found.system, findings), outputs.junit)):
         return problem
     if outputs.draw is not None and (problem := _draw(outputs.draw, found, findings)):
         return problem
@@ -204,7 +213,7 @@ def _write(outputs: Outputs, file: Path, found: Exploration, findings: Sequence[
         if not finding.way:
             continue
         try:
-            scenarios.append(scenario_of(found, finding))
+            scenarios.append(scenario_of(found.system, finding))
         except NoScenario as error:
             print(visible_line(f"rawko: {finding.property}: no scenario: {error}"), file=sys.stderr)
     if not scenarios:
@@ -218,10 +227,10 @@ def _write(outputs: Outputs, file: Path, found: Exploration, findings: Sequence[
     return 0
 
 
-def _draw(folder: Path, found: Exploration, findings: Sequence[Finding]) -> int:
+def _draw(folder: Path, found: Found, findings: Sequence[Finding]) -> int:
     """0, or the exit code for a folder that cannot be written."""
     try:
-        written = write_pictures(folder, found, findings)
+        written = write_pictures(folder, found.system, findings)
     except RenderError as error:
         return complain(f"{found.system.source.name}: {error}")
     except OSError as error:
@@ -234,26 +243,43 @@ def _draw(folder: Path, found: Exploration, findings: Sequence[Finding]) -> int:
 
 
 def _lines(
-    chart: Chart, found: Exploration, assumed: Sequence[str], findings: Sequence[Finding], replays: Sequence[str]
+    chart: Chart, found: Found, assumed: Sequence[str], findings: Sequence[Finding], replays: Sequence[str]
 ) -> list[str]:
-    states, ways = _counted(len(found), "configuration"), _counted(len(found.targets), "way")
-    lines = [f"{chart.name}: {states}, {ways} between them"]
+    states, ways = _counted(len(found), "configuration"), _counted(found.edge_count, "way")
+    lines = [f"{chart.name}: {states}, {ways} between them", *_told_parts(found)]
     lines += [f"not complete: {reason}" for reason in found.unknown]
     lines += [f"assumed: {text}" for text in assumed]
     for finding, difference in zip(findings, replays, strict=True):
         lines.append(f"{finding.verdict.value:<13}{finding.property}: {finding.text}")
         if not finding.way:
             continue
-        lines += [f"    {line}" for line in numbered_steps(found, finding)]
+        lines += [f"    {line}" for line in numbered_steps(found.system, finding)]
         lines.append(
             f"    not confirmed by the interpreter: {difference}" if difference else "    confirmed by the interpreter"
         )
     return lines
 
 
-def assumptions(found: Exploration) -> list[str]:
+def _told_parts(found: Found) -> list[str]:
+    """What was explored part by part, and what as a whole."""
+    if isinstance(found, Exploration):
+        return []
+    groups = [group for every in found.division.groups.values() for group in every]
+    kind = "regions" if all(len(group) == 1 for group in groups) else "groups of regions"
+    lines = [f"{len(groups)} {kind} that share nothing were explored one by one"]
+    if found.is_complete:
+        several = f"{_counted(len(found), 'configuration')} stand{'s' if len(found) == 1 else ''}"
+        lines[0] += f": {several} for {found.count:,}"
+    if found.asked_whole:
+        whole = found.explored_whole
+        names = ", ".join(found.asked_whole)
+        lines.append(f"all regions together were explored for {names}: {_counted(len(whole), 'configuration')}")
+        lines += [f"not complete, for {names}: {reason}" for reason in whole.unknown]
+    return lines
+
+
+def assumptions(system: ControlSystem) -> list[str]:
     """What the verdicts rest on, said with every result."""
-    system = found.system
     guards = system.step.bindings.names("guard")
     texts = ["bound functions raise and send no events but those that the bounds name"]
     free = len(guards - system.step.data.computed)
@@ -276,12 +302,13 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _document(
-    chart: Chart, found: Exploration, assumed: Sequence[str], findings: Sequence[Finding], replays: Sequence[str]
+    chart: Chart, found: Found, assumed: Sequence[str], findings: Sequence[Finding], replays: Sequence[str]
 ) -> dict[str, Any]:
     return {
         "chart": chart.name,
         "configurations": len(found),
-        "transitions": len(found.targets),
+        "transitions": found.edge_count,
+        **_counted_parts(found),
         "complete": found.is_complete,
         "unknown": list(found.unknown),
         "assumed": list(assumed),
@@ -301,7 +328,16 @@ def _document(
     }
 
 
-def _step(found: Exploration, move: Move, outcome: Outcome) -> dict[str, Any]:
+def _counted_parts(found: Found) -> dict[str, Any]:
+    if isinstance(found, Exploration):
+        return {}
+    whole: dict[str, Any] = {"properties": list(found.asked_whole)}
+    if found.asked_whole:
+        whole |= {"configurations": len(found.explored_whole), "complete": found.explored_whole.is_complete}
+    return {"regions": {"groups": found.division.count, "stand_for": found.count, "together": whole}}
+
+
+def _step(found: Found, move: Move, outcome: Outcome) -> dict[str, Any]:
     return {
         "kind": move.kind,
         "event": move.event,

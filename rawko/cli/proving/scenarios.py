@@ -19,7 +19,7 @@ from rawko.chart.lint import needed_names
 from rawko.chart.lint.walk import guards
 from rawko.interpreter.errors import InterpreterError
 from rawko.named_files import near_path
-from rawko.proving import Exploration, Finding, Move, Outcome
+from rawko.proving import ControlSystem, Finding, Move, Outcome
 from rawko.proving.outcomes import ROUND
 from rawko.proving.reports.steps import innermost
 from rawko.proving.script import guard_names
@@ -55,25 +55,25 @@ class WrittenScenario:
         return "\n".join(rows) + "\n"
 
 
-def scenario_of(found: Exploration, finding: Finding) -> WrittenScenario:
+def scenario_of(system: ControlSystem, finding: Finding) -> WrittenScenario:
     """The way of a finding, played before it is told.
 
     Raises:
         NoScenario: It cannot be told.
     """
-    telling = _Telling(found)
+    telling = _Telling(system)
     fails = telling.tell(finding)
     title = f"{finding.property} is {finding.verdict.value}: {telling.where}"
     return WrittenScenario(title, tuple(telling.lines), fails)
 
 
-def scenario_of_path(found: Exploration, way: Sequence[tuple[Move, Outcome]], title: str) -> WrittenScenario:
+def scenario_of_path(system: ControlSystem, way: Sequence[tuple[Move, Outcome]], title: str) -> WrittenScenario:
     """A way that passes, played before it is told.
 
     Raises:
         NoScenario: It cannot be told.
     """
-    telling = _Telling(found)
+    telling = _Telling(system)
     telling.assume_contracts()
     telling.tell_steps(way)
     return WrittenScenario(title, tuple(telling.lines), False)
@@ -82,9 +82,9 @@ def scenario_of_path(found: Exploration, way: Sequence[tuple[Move, Outcome]], ti
 class _Telling:
     """A way told line by line to a machine, so that each line is known to hold."""
 
-    def __init__(self, found: Exploration) -> None:
-        self._found = found
-        self._chart: Chart = found.system.source
+    def __init__(self, system: ControlSystem) -> None:
+        self._system = system
+        self._chart: Chart = system.source
         self._scene = Scene(self._chart, None, BOOK)
         self._guards: dict[str, bool] = {}
         self._calls: dict[str, dict[str, bool]] = {}
@@ -137,7 +137,7 @@ class _Telling:
 
     def assume_contracts(self) -> None:
         """Conditions of the chart's own contracts hold; the exploration does not ask them."""
-        asked = {name.partition("(")[0] for name in guard_names(self._found.system.step.chart)}
+        asked = {name.partition("(")[0] for name in guard_names(self._system.step.chart)}
         needed = {one.name for one in needed_names(self._chart) if one.kind == "guard"}
         for name in sorted(needed - asked):
             self._play(("given", f'guard "{name}" is true'))
@@ -151,7 +151,7 @@ class _Telling:
         self._answer(outcome)
         if move.kind != "start":
             self._play(("when", self._phrase(move)))
-        names = innermost(self._chart, self._found.system.step.names(outcome.control))
+        names = innermost(self._chart, self._system.step.names(outcome.control))
         self.where = " + ".join(names)
         for name in names:
             self._play(("then", f'state "{name}" is active'))

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from rawko.proving.budgets import Spending
 from rawko.proving.exploring.packing import Packing
+from rawko.proving.exploring.parts import Part
 from rawko.proving.exploring.regions import Regions
 from rawko.proving.outcomes import Outcome
 from rawko.proving.system import ControlSystem, Move, SystemState, waiting_after
@@ -96,10 +97,14 @@ class CompiledSystem:
     Args:
         wider: See `Packing`.
         is_factored: Whether steps may concern some regions only.
+        part: What is left out; None: nothing.
     """
 
-    def __init__(self, system: ControlSystem, wider: dict[int, int], is_factored: bool) -> None:
+    def __init__(
+        self, system: ControlSystem, wider: dict[int, int], is_factored: bool, part: Part | None = None
+    ) -> None:
         self.system = system
+        self.part = part
         self.regions = Regions(system.step.structure, system.bounds)
         self.packing = Packing(system.step, self.regions, wider)
         self.labels: list[Label] = []
@@ -161,11 +166,16 @@ class CompiledSystem:
             if outcome.stopped == -1:
                 found = 0
             else:
+                outcome = outcome if self.part is None else self.part.own(outcome)
                 timers, queue = self.packing.waiting[waiting]
                 after = waiting_after(timers, queue, outcome, move)
                 found = -1 if after is None else self.packing.waiting_number(*after)
             self._following[key] = found
         return found
+
+    def projected(self, state: SystemState) -> SystemState:
+        """A state of the system, as it is among those that are explored."""
+        return state if self.part is None else self.part.projected(state)
 
     def label(self, move: Move, outcome: Outcome) -> int:
         """The number of a label."""
@@ -186,6 +196,8 @@ class CompiledSystem:
         waiting: list[Step] = []
         problems: list[int] = []
         possible = [move for move in system.moves(bare) if move in moves]
+        if self.part is not None:
+            possible = [move for move in possible if not self.part.leaves_out(system, state.control, move)]
         for move in possible or [move for move in moves if move.kind in ("timer", "sent")]:
             ended = system.step.bit[move.subject] if move.kind in ("done", "error") else 0
             for outcome in system.step.outcomes(state.control, move.event):

@@ -10,11 +10,13 @@ from typing import Final
 from rawko.proving.control import TooManyChoices
 from rawko.proving.exploring.compiled import UNKNOWN_STEPS, CompiledSystem, Label, NotFactored, Table
 from rawko.proving.exploring.packing import TooNarrow
+from rawko.proving.exploring.parts import Part
 from rawko.proving.graph.graphs import Graph
 from rawko.proving.outcomes import BEYOND, LONG, ROUND, Outcome
 from rawko.proving.system import ControlSystem, Edge, Move, SystemState
 
 DEFAULT_LIMIT: Final = 1_000_000
+INTERRUPTED: Final = "it was interrupted"
 MORE_BITS: Final = 8
 _REPORT_EVERY: Final = 20_000
 
@@ -50,6 +52,11 @@ class Exploration:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    @property
+    def edge_count(self) -> int:
+        """Edges that were found."""
+        return len(self.targets)
 
     @property
     def expanded(self) -> int:
@@ -135,7 +142,8 @@ class Exploration:
     def outcome_of(self, source: SystemState | None, target: SystemState, label: Label) -> Outcome:
         """What the step really comes to: the label's outcome may be that of another state."""
         edges = self.system.initial() if source is None else self.system.transition(source, label.move)
-        possible = [edge.outcome for edge in edges if edge.target == target]
+        project = self.compiled.projected
+        possible = [edge.outcome for edge in edges if edge.target is not None and project(edge.target) == target]
         possible = [one for one in possible if one.trace == label.outcome.trace] or possible
         return next((one for one in possible if one.answers == label.outcome.answers), possible[0])
 
@@ -145,17 +153,23 @@ class Exploration:
 
 
 def explore(
-    system: ControlSystem, *, limit: int = DEFAULT_LIMIT, progress: Progress | None = None, is_factored: bool = True
+    system: ControlSystem,
+    *,
+    limit: int = DEFAULT_LIMIT,
+    progress: Progress | None = None,
+    is_factored: bool = True,
+    part: Part | None = None,
 ) -> Exploration:
     """All states that can be reached, or the first `limit` of them. Ctrl-C keeps what was found.
 
     Args:
         progress: Told now and then: states found, states whose moves are known.
         is_factored: Whether a step is worked out once for the regions that it concerns, or for each state.
+        part: What alone is explored; None: all.
     """
     wider: dict[int, int] = {}
     while True:
-        found = Exploration(system, CompiledSystem(system, wider, is_factored))
+        found = Exploration(system, CompiledSystem(system, wider, is_factored, part))
         try:
             _explore(found, limit, progress)
             return found
@@ -174,7 +188,7 @@ def _explore(found: Exploration, limit: int, progress: Progress | None) -> None:
     except TooManyChoices as error:
         found.unknown[str(error)] = None
     except KeyboardInterrupt:
-        found.unknown["it was interrupted"] = None
+        found.unknown[INTERRUPTED] = None
     whole = min(len(found.codes), len(found.before), len(found.by))  # an interruption may come between two of them
     del found.codes[whole:], found.before[whole:], found.by[whole:]
     found.unknown |= found.system.step.data.problems
@@ -190,7 +204,7 @@ def _begin(found: Exploration, numbers: dict[int, int], edge: Edge) -> None:
     elif edge.target is None:
         _note_too_many(found)
     else:
-        code = found.compiled.packing.code(edge.target)
+        code = found.compiled.packing.code(found.compiled.projected(edge.target))
         if code not in numbers:
             numbers[code] = len(found.codes)
             found.codes.append(code)

@@ -7,7 +7,7 @@ step    state ^ difference, where the difference was worked out once for these b
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from rawko.interpreter.compiled.plans import is_complete
 from rawko.proving.control import ControlStep
@@ -24,6 +24,20 @@ class TooNarrow(Exception):
 
     def __init__(self, field: int) -> None:
         self.field = field
+
+
+class Outside(NamedTuple):
+    """Where a machine stands outside of its regions; hashable.
+
+    Attributes:
+        active: States, by index.
+        more: Records of histories, and what else is known there.
+        running: Invocations in flight, as bits.
+    """
+
+    active: frozenset[int]
+    more: tuple[Any, ...]
+    running: int
 
 
 class Packing:
@@ -80,13 +94,17 @@ class Packing:
         """Bits of some regions, with what is outside of them and whether others have ended; None: all bits."""
         if concerned is None:
             return self.low
-        regions = sorted(concerned)
-        found = self._field(0) | self._running_in[0] << self._running_at
-        for region in regions:
-            found |= self._field(region + 1) | self._running_in[region + 1] << self._running_at
+        found = self.own_mask(concerned)
         for together in self._regions.ending.values():
             for region in together:
                 found |= 1 << (self._ended_at + region)
+        return found
+
+    def own_mask(self, regions: Iterable[int]) -> int:
+        """Bits of some regions, with what is outside of all regions."""
+        found = self._field(0) | self._running_in[0] << self._running_at
+        for region in regions:
+            found |= self._field(region + 1) | self._running_in[region + 1] << self._running_at
         return found
 
     def others_ended(self, concerned: Iterable[int] | None) -> list[int]:
@@ -136,6 +154,11 @@ class Packing:
         low = code & self.low
         control = low & ((1 << self._running_at) - 1)
         return SystemState(self._control(control), low >> self._running_at, timers, queue)
+
+    def outside(self, code: int) -> Outside:
+        """What a number says of all that is outside of the regions."""
+        active, *more = self._values[0][code & ((1 << self._widths[0]) - 1)]
+        return Outside(active, tuple(more), code >> self._running_at & self._running_in[0])
 
     def is_done(self, code: int) -> bool:
         """Whether the machine has finished in a state."""

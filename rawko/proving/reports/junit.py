@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from rawko.proving.exploring.exploration import Exploration
 from rawko.proving.properties import Finding, Verdict
 from rawko.proving.reports.steps import numbered_steps
+from rawko.proving.system import ControlSystem
 
 _ELEMENTS: Final = {Verdict.REFUTED: "failure", Verdict.UNDETERMINED: "error", Verdict.VOID: "skipped"}
 
 
-def junit(found: Exploration, findings: Sequence[Finding]) -> str:
+def junit(system: ControlSystem, findings: Sequence[Finding]) -> str:
     """A suite for the chart: refuted is a failure, undetermined an error, void is skipped."""
-    chart = found.system.source
+    chart = system.source
     count = {name: sum(_ELEMENTS.get(one.verdict) == name for one in findings) for name in _ELEMENTS.values()}
     suite = ET.Element(
         "testsuite",
@@ -27,7 +27,7 @@ def junit(found: Exploration, findings: Sequence[Finding]) -> str:
     )
     for finding in findings:
         case = ET.SubElement(suite, "testcase", classname=clean(chart.name), name=finding.property)
-        text = clean("\n".join([finding.text, *numbered_steps(found, finding)]))
+        text = clean("\n".join([finding.text, *numbered_steps(system, finding)]))
         element = _ELEMENTS.get(finding.verdict)
         if element is None:
             ET.SubElement(case, "system-out").text = f"{finding.verdict.value}: {text}"

@@ -7,17 +7,17 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from rawko.chart.definition import Position
-from rawko.proving.exploring.exploration import Exploration
 from rawko.proving.permissions.checking import DESCRIPTION, PERMISSIONS
 from rawko.proving.properties import PROPERTIES, Finding, Verdict
 from rawko.proving.reports.steps import ToldStep, told_steps
+from rawko.proving.system import ControlSystem
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final = {Verdict.REFUTED: "error", Verdict.UNDETERMINED: "warning", Verdict.ACCEPTED: "note"}
 _KINDS: Final = {Verdict.PROVED: "pass", Verdict.VOID: "notApplicable"}
 
 
-def sarif(found: Exploration, findings: Sequence[Finding], version: str) -> dict[str, Any]:
+def sarif(system: ControlSystem, findings: Sequence[Finding], version: str) -> dict[str, Any]:
     """One run with one result for each verdict; a counterexample is its code flow.
 
     Args:
@@ -34,7 +34,7 @@ def sarif(found: Exploration, findings: Sequence[Finding], version: str) -> dict
         if finding.property not in PROPERTIES
     ]
     driver = {"name": "rawko", "version": version, "rules": rules}
-    results = [_result(found, finding) for finding in findings]
+    results = [_result(system, finding) for finding in findings]
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
 
 
@@ -42,15 +42,15 @@ def _described(finding: Finding) -> str:
     return DESCRIPTION if finding.property == PERMISSIONS else f"The {finding.property} never objects."
 
 
-def _result(found: Exploration, finding: Finding) -> dict[str, Any]:
-    steps = told_steps(found, finding)
+def _result(system: ControlSystem, finding: Finding) -> dict[str, Any]:
+    steps = told_steps(system, finding)
     level = _LEVELS.get(finding.verdict)
     result: dict[str, Any] = {
         "ruleId": f"prove/{finding.property}",
         "level": level or "none",
         "kind": _KINDS.get(finding.verdict, "fail"),
         "message": {"text": f"{finding.verdict.value}: {finding.text}"},
-        "locations": [_location(place) for place in _places(found, finding, steps)],
+        "locations": [_location(place) for place in _places(system, finding, steps)],
     }
     if finding.verdict is Verdict.ACCEPTED:
         result["suppressions"] = [{"kind": "external", "justification": finding.text}]
@@ -60,10 +60,10 @@ def _result(found: Exploration, finding: Finding) -> dict[str, Any]:
     return result
 
 
-def _places(found: Exploration, finding: Finding, steps: Sequence[ToldStep]) -> Iterable[Position]:
+def _places(system: ControlSystem, finding: Finding, steps: Sequence[ToldStep]) -> Iterable[Position]:
     if finding.places:
         return finding.places
-    return [steps[-1].position if steps else found.system.source.position]
+    return [steps[-1].position if steps else system.source.position]
 
 
 def _location(place: Position) -> dict[str, Any]:

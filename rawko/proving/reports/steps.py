@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rawko.chart.definition import Chart, Position
-from rawko.proving.exploring.exploration import Exploration
 from rawko.proving.outcomes import Outcome
 from rawko.proving.properties import Finding
-from rawko.proving.system import Move
+from rawko.proving.system import ControlSystem, Move
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +24,12 @@ class ToldStep:
     position: Position
 
 
-def told_steps(found: Exploration, finding: Finding) -> list[ToldStep]:
+def told_steps(system: ControlSystem, finding: Finding) -> list[ToldStep]:
     """The way of a finding with the tools that are used along it, then the steps of the cycle that follows it."""
-    steps = told_way(found, (*finding.way, *finding.turns))
+    steps = told_way(system, (*finding.way, *finding.turns))
     told: list[ToldStep] = []
     for place in range(len(steps) + 1):
-        position = told[-1].position if told else found.system.source.position
+        position = told[-1].position if told else system.source.position
         told += [ToldStep(use.text, position) for use in finding.uses if use.after == place]
         told += steps[place : place + 1]
     return told
@@ -42,24 +41,24 @@ def step_numbers(finding: Finding) -> list[int]:
     return [place + 1 + sum(use.after <= place for use in finding.uses) for place in range(count)]
 
 
-def numbered_steps(found: Exploration, finding: Finding) -> list[str]:
+def numbered_steps(system: ControlSystem, finding: Finding) -> list[str]:
     """A line for each step of a finding, with its number; one more before those of the cycle."""
-    lines = [f"{number}. {step.text}" for number, step in enumerate(told_steps(found, finding), start=1)]
+    lines = [f"{number}. {step.text}" for number, step in enumerate(told_steps(system, finding), start=1)]
     if finding.turns:
         lines.insert(len(finding.way) + len(finding.uses), "and then again and again:")
     return lines
 
 
-def told_way(found: Exploration, way: Sequence[tuple[Move, Outcome]]) -> list[ToldStep]:
+def told_way(system: ControlSystem, way: Sequence[tuple[Move, Outcome]]) -> list[ToldStep]:
     """A way from the start."""
-    chart = found.system.source
+    chart = system.source
     steps: list[ToldStep] = []
     position = chart.position
     for move, outcome in way:
         answers = ", ".join(f"{name} is {'true' if answer else 'false'}" for name, answer in outcome.answers)
         where = ""
         if not outcome.problem:
-            names = innermost(chart, found.system.step.names(outcome.control))
+            names = innermost(chart, system.step.names(outcome.control))
             where = f" -> {' + '.join(names)}"
             position = chart[names[0]].position if names else chart.position
         steps.append(ToldStep(f"{move}{f' ({answers})' if answers else ''}{where}", position))
