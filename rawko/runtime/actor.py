@@ -349,6 +349,11 @@ class Actor:
         return self._life.is_ended
 
     @property
+    def takes_events(self) -> bool:
+        """Whether it takes what is sent to it: it has not ended, been stopped, or finished."""
+        return not (self._life.is_ended or self._cycle.is_halted or self.interpreter.final)
+
+    @property
     def error(self) -> BaseException | None:
         """What it crashed with. Who has read it needs no exception at the end of `async with`."""
         self._life.is_error_told = True

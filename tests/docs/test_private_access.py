@@ -33,6 +33,7 @@ ROWS: dict[str, dict[str, str]] = {
     "interpreter/migrating/migrate.py": {"_machine": FACE},
     "interpreter/running/choices.py": {"_machine": FACE},
     "interpreter/running/replay.py": {"_machine": FACE},
+    "interpreter/running/states.py": {"_machine": FACE},
     "interpreter/running/driving.py": {"_steps": STEP},
     "interpreter/running/interpreter.py": {"_steps": STEP, "_time": CLOCK, "_play": CLOCK},
     "interpreter/stepping/execution.py": {"_time": CLOCK, "_play": CLOCK},

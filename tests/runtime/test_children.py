@@ -192,6 +192,20 @@ async def test_a_child_that_is_stopped_before_it_has_begun_never_begins() -> Non
     assert [row.actor for row in await journal.rows("run-1")] == ["root", "root"]
 
 
+async def test_an_actor_whose_factory_failed_can_be_resumed() -> None:
+    def no_machine(input: Any) -> ChildMachine:
+        raise ActorFailed({"category": "unknown", "message": "no machine for that"})
+
+    journal = MemoryJournal()
+    bindings = parent_bindings().replaced("actor", {"kid": child_machine(no_machine)})
+    given: dict[str, Any] = {"told": [], "output": None, "error": None}
+    async with Actor(PARENT, bindings, input=given, clock=SimulatedClock(), id="run-1", journal=journal) as actor:
+        await actor.settle()
+        assert actor.matches("failed")
+    async with Actor.resume("run-1", PARENT, bindings, journal=journal, clock=SimulatedClock()) as again:
+        assert again.matches("failed") and again.context["error"]["message"] == "no machine for that"
+
+
 async def test_a_simulated_clock_moves_the_whole_tree() -> None:
     async with family() as actor:
         await actor.advance(4.9)

@@ -154,7 +154,7 @@ class Vector(Sequence[Any]):
     A vector of parsed text (`parsed_value`) has no buffer until it is read; until then `_parsed` is the parser's list.
     """
 
-    __slots__ = ("_buffer", "_depth", "_length", "_parsed")
+    __slots__ = ("_buffer", "_depth", "_hash", "_length", "_parsed")  # `_hash`: see `vector_hash` of `sameness`
     _buffer: list[Any]
     _parsed: list[Any]
 
@@ -211,7 +211,9 @@ class Vector(Sequence[Any]):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, (Vector, list, tuple)):
-            return self._length == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+            if self._length != len(other):
+                return False
+            return shares_items(self, other) or all(a == b for a, b in zip(self, other, strict=True))
         return NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
@@ -227,6 +229,23 @@ class Vector(Sequence[Any]):
 
     def __deepcopy__(self, memo: object) -> Vector:
         return self
+
+
+hash_slot = Vector.__dict__["_hash"]
+"""Keeps the hash of a vector, once it has been asked for; not set before."""
+
+
+def shares_items(vector: Vector, other: object) -> bool:
+    """Whether the items of the shorter one are the first of the longer one, which has grown from it: known at once.
+
+    False of vectors that were made independently of each other, whatever they hold.
+    """
+    return type(other) is Vector and vector._depth != _UNREAD != other._depth and vector._buffer is other._buffer
+
+
+def items_after(vector: Vector, count: int) -> list[Any]:
+    """All items but the first so many, which are not looked at."""
+    return vector._buffer[count : vector._length]
 
 
 _FLAT = frozenset({str, int, bool, type(None), float})

@@ -6,16 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from rawko.interpreter.compiled.structure import descriptor_matches
 from rawko.interpreter.data.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
-from rawko.interpreter.data.events import ENVELOPE
-from rawko.interpreter.data.freezing import freeze
 from rawko.runtime.actor_parts.invocations import Invocations
 from rawko.runtime.actor_parts.members import HttpSender, Member
 from rawko.runtime.errors import InboxFull, RuntimeFault
-
-UNDELIVERED = "error.communication"
-"""The event for a machine whose message reached no actor, if its chart handles that event."""
+from rawko.runtime.failures import UNDELIVERED, hears_undelivered, undelivered_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +34,7 @@ class Effects:
         self._owner = owner
         self._invocations = invocations
         self._parent = parent
-        events = (event for t in owner.interpreter.chart.transitions for event in t.events)
-        self._hears_undelivered = any(descriptor_matches(event, UNDELIVERED) for event in events)
+        self._hears_undelivered = hears_undelivered(owner.interpreter.chart)
 
     def tell_end(self, output: Any) -> None:
         """The machine has finished: a parent in SCXML hears of it with what was sent last."""
@@ -54,9 +48,9 @@ class Effects:
         return self._receiver(to) is not None
 
     def _receiver(self, to: str) -> Member | None:
-        """The actor that takes events under an id, a path or a system id; one whose machine has finished takes none."""
+        """The actor that takes events under an id, a path or a system id."""
         target = self._invocations.child(to) or self._owner.session.actors.get(to)
-        return None if target is None or target.is_ended or target.interpreter.final else target
+        return target if target is not None and target.takes_events else None
 
     def begin(self, effect: Effect) -> None:
         """Begin one effect."""
@@ -102,13 +96,10 @@ class Effects:
     def _tell_undelivered(self, to: str, event: str, data: Mapping[str, Any], reason: str) -> None:
         owner = self._owner
         owner.session.stream.publish("undelivered", owner.path, owner.now(), to=to, event=event, reason=reason)
-        told = {"to": to, "event": event, "message": reason}
+        told = undelivered_data(owner.interpreter.chart, to, event, data, reason)
         if owner.interpreter.chart.errors == "scxml":
-            sendid = data.get(ENVELOPE, {}).get("sendid")
-            owner.incoming.tell_first(
-                UNDELIVERED, freeze(told if sendid is None else {**told, ENVELOPE: {"sendid": sendid}})
-            )
+            owner.incoming.tell_first(UNDELIVERED, told)
         elif to == "parent" and self._parent is None:  # a machine that runs on its own has none, which is no failure
             return
         elif self._hears_undelivered:
-            owner.incoming.tell(UNDELIVERED, freeze(told))
+            owner.incoming.tell(UNDELIVERED, told)

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from rawko.interpreter.data.effects import StartInvocation
 from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.freezing import FROZEN, freeze
-from rawko.interpreter.errors import BindingError, InvocationError, NotJsonError
 from rawko.interpreter.monitoring.guarding import MonitorViolated
 from rawko.runtime.actor_kinds import ActorFailed, ChildFactory, ChildMachine, Done, Immediate
 from rawko.runtime.actor_parts.members import Member
 from rawko.runtime.errors import ActorCrashed, JournalError, SubscriberFailed
+from rawko.runtime.failures import failure_of
 from rawko.runtime.fan_out.machine import calls_each, fan_out
 
 ENDS_ALL = (JournalError, MonitorViolated, SubscriberFailed)
@@ -244,26 +244,3 @@ def takes_scope(logic: Callable[..., Any]) -> bool:
     parameters = inspect.signature(logic).parameters.values()
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return len(positional) >= 2 or any(p.kind is p.VAR_POSITIONAL for p in parameters)
-
-
-def failure_of(error: BaseException) -> Mapping[str, Any]:
-    """An actor's exception as the data of `error.invoke.<id>`."""
-    match error:
-        case ActorFailed():
-            try:
-                found: Mapping[str, Any] = freeze(error.error, "error")
-            except NotJsonError as refused:
-                return _failure("validation_error", str(refused))
-            return found
-        case ActorCrashed(error=InvocationError(error=Mapping() as inner)):
-            return inner  # what a child machine could not handle keeps its category and code
-        case NotJsonError() | BindingError():
-            return _failure("validation_error", str(error))
-        case TimeoutError():
-            return _failure("timeout", f"{type(error).__name__}: {error}")
-        case _:
-            return _failure("unknown", f"{type(error).__name__}: {error}")
-
-
-def _failure(category: str, message: str) -> dict[str, Any]:
-    return {"category": category, "message": message, "attempted": ""}

@@ -256,7 +256,10 @@ class ReplayTree:
         if effect.is_resumed and effect.id in machine.children:
             return
         machine.children.pop(effect.id, None)
-        child = self._child(machine, effect)
+        try:
+            child = self._child(machine, effect)
+        except Exception:  # noqa: BLE001 - foreign code; it failed then, too, and a later row tells its parent
+            return
         if child is not None:
             machine.children[effect.id] = child
 

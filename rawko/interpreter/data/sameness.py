@@ -1,0 +1,92 @@
+"""Whether frozen values are the same to whoever reads them, and hashes that fit.
+
+Python calls 1, 1.0 and True equal, and 0.0 and -0.0; as JSON they are not. The order of a mapping's keys says nothing.
+
+    is_same(freeze({"a": 1, "b": 2}), freeze({"b": 2, "a": 1}))    True
+    is_same(freeze([1]), freeze([True]))                           False
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import copysign
+from typing import Any
+
+from rawko.interpreter.data.values import Record, Vector, hash_slot, items_after, shares_items
+
+_BITS = (1 << 61) - 1
+_STEP = 1_000_003
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two frozen values are the same JSON value, of the same kinds of numbers."""
+    if one is other:
+        return True
+    kind = type(one)
+    if kind is not type(other):
+        return False
+    if kind is Record:
+        return same_fields(one.__dict__, other.__dict__)
+    if kind is Vector:
+        if len(one) != len(other):
+            return False
+        return shares_items(one, other) or all(map(is_same, one, other))
+    if kind is float:
+        return bool(one == other and copysign(1.0, one) == copysign(1.0, other))
+    return bool(one == other)
+
+
+def same_fields(fields: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    """Whether two mappings have the same values under the same names."""
+    if fields is others:
+        return True
+    if len(fields) != len(others):
+        return False
+    return all(name in others and is_same(value, others[name]) for name, value in fields.items())
+
+
+def hash_of(value: Any) -> int:
+    """A hash of a frozen value: the same values have the same one."""
+    kind = type(value)
+    if kind is Record:
+        return hash_of_fields(value.__dict__)
+    if kind is Vector:
+        return vector_hash(value)
+    return hash(value)
+
+
+def hash_of_fields(fields: Mapping[str, Any]) -> int:
+    """A hash of named values: the sum of those of its fields, so that one can be taken out and another put in."""
+    return sum(field_hash(name, value) for name, value in fields.items()) & _BITS
+
+
+def field_hash(name: str, value: Any) -> int:
+    """The part of one field in the hash of all."""
+    return hash((name, hash_of(value)))
+
+
+def vector_hash(vector: Vector) -> int:
+    """The hash of a list, kept in it: of one that has grown since, only the new items are looked at (`grown_from`)."""
+    try:
+        found: int = hash_slot.__get__(vector)
+    except AttributeError:
+        found = _folded(0, items_after(vector, 0))
+        hash_slot.__set__(vector, found)
+    return found
+
+
+def grown_from(old: Any, new: Any) -> None:
+    """Tell a list that it has grown from another one, whose hash may be known: it goes on from that."""
+    if type(old) is not Vector or type(new) is not Vector or not shares_items(old, new) or len(old) > len(new):
+        return
+    try:
+        known: int = hash_slot.__get__(old)
+    except AttributeError:
+        return
+    hash_slot.__set__(new, _folded(known, items_after(new, len(old))))
+
+
+def _folded(found: int, items: list[Any]) -> int:
+    for item in items:
+        found = (found * _STEP + hash_of(item) + 1) & _BITS
+    return found

@@ -1,0 +1,138 @@
+"""Kinds of machines: a chart with its bindings, the interpreters that step machines of it, and the kinds of its actors.
+
+An interpreter is borrowed for one step: it is made what a state says, steps, and the state after it is read from it.
+A kind keeps those that are not in use, so that machines of any number of systems, also in several threads, share them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from rawko.chart.definition import Chart
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.data.effects import StartInvocation
+from rawko.interpreter.data.freezing import freeze
+from rawko.interpreter.data.invocation import Invocation
+from rawko.interpreter.data.sameness import hash_of, is_same
+from rawko.interpreter.errors import UntrustedCodeError
+from rawko.interpreter.running.interpreter import Interpreter
+from rawko.interpreter.running.replay import ReplayClock
+from rawko.interpreter.running.states import MachineState, put_state, state_of
+from rawko.runtime.actor_kinds import ChildFactory
+from rawko.runtime.failures import hears_undelivered
+from rawko.runtime.fan_out.machine import calls_each, fan_out
+
+MAX_CHILDREN: Final = 256
+"""Child machines that a kind remembers by what they were made of; then it forgets them all."""
+
+
+class Made(NamedTuple):
+    """What the factory of a child machine has given for one input.
+
+    Attributes:
+        output: Turns the machine's output into the result.
+    """
+
+    kind: Kind
+    input: Mapping[str, Any]
+    output: Callable[[Any], Any] | None
+
+
+class Kind:
+    """Machines of one chart and its bindings.
+
+    Attributes:
+        hears_late: SCXML's rule: what an actor sent while it was running is heard, whatever has become of it.
+        hears_undelivered: The chart handles messages that were not delivered.
+
+    Raises:
+        UntrustedCodeError: The chart holds Python code: what that does to its variables cannot be kept as a value.
+    """
+
+    def __init__(self, chart: Chart, bindings: Bindings, max_microsteps: int) -> None:
+        if chart.has_code:
+            raise UntrustedCodeError(
+                f"chart {chart.name!r} holds Python code, whose variables are no values: it can be run by "
+                "rawko.Actor(..., trusted=True), and not as a system"
+            )
+        self.chart = chart
+        self.bindings = bindings
+        self.max_microsteps = max_microsteps
+        self.hears_late = chart.errors == "scxml"
+        self.hears_undelivered = hears_undelivered(chart)
+        self._idle: list[Interpreter] = []
+        self._input: Mapping[str, Any] | None = None
+        self._fan_outs: dict[str, tuple[Any, ChildFactory]] = {}
+        self._children: dict[tuple[int, int], list[tuple[Any, Any, Made]]] = {}
+        self._remembered = 0
+
+    def made(self, input: Mapping[str, Any] | None) -> Interpreter:
+        """A fresh interpreter; give it back when it has been read.
+
+        Raises:
+            BindingError, ContextError, NotJsonError: As `Interpreter`.
+        """
+        found = Interpreter(
+            self.chart, self.bindings, input=input, clock=ReplayClock(), max_microsteps=self.max_microsteps
+        )
+        self._input = found.input
+        return found
+
+    def fresh(self, input: Mapping[str, Any] | None) -> MachineState:
+        """The state of a machine that has not started.
+
+        Raises:
+            BindingError, ContextError, NotJsonError: As `Interpreter`.
+        """
+        interpreter = self.made(input)
+        state = state_of(interpreter)
+        self.give_back(interpreter)
+        return state
+
+    def borrow(self, state: MachineState, now: float) -> Interpreter:
+        """An interpreter in that state; give it back when its own has been read, unless a step has raised."""
+        try:
+            interpreter = self._idle.pop()
+        except IndexError:
+            interpreter = self.made(self._input)
+        put_state(interpreter, state, now)
+        return interpreter
+
+    def give_back(self, interpreter: Interpreter) -> None:
+        """Keep an interpreter for the next step."""
+        self._idle.append(interpreter)
+
+    def logic(self, invoked: StartInvocation | Invocation) -> Any:
+        """What is bound to an actor's name; where it is called once per item, the factory of the machine that does.
+
+        Raises:
+            BindingError: Nothing is bound to it.
+        """
+        bound = self.bindings.get("actor", invoked.src)
+        if not calls_each(self.chart, invoked.state, invoked.id):
+            return bound
+        known = self._fan_outs.get(invoked.src)
+        if known is None or known[0] is not bound:
+            known = self._fan_outs[invoked.src] = (bound, fan_out(invoked.src, bound))
+        return known[1]
+
+    def child(self, factory: ChildFactory, input: Any) -> Made:
+        """The child machine for an input. A factory is asked once for the same input: it is a function of it alone.
+
+        Raises:
+            Exception: What the factory raises.
+        """
+        key = id(factory), hash_of(input)
+        known = self._children.get(key, ())
+        for asked, given, made in known:
+            if asked is factory and is_same(given, input):
+                return made
+        machine = factory.make(input)
+        given = freeze(machine.input, "input")
+        made = Made(Kind(machine.chart, machine.bindings, self.max_microsteps), given, machine.output)
+        if self._remembered >= MAX_CHILDREN:
+            self._children, self._remembered = {}, 0
+        self._children.setdefault(key, []).append((factory, input, made))
+        self._remembered += 1
+        return made

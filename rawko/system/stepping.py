@@ -1,0 +1,218 @@
+"""The pure step of a whole tree: `transition(system, event)` gives the next system and the effects.
+
+    system, effects = initial(chart, bindings)
+    system, effects = transition(system, "GO")              the root takes GO now, before what waits
+    system = post(system, "GO")                             GO waits for the root, behind what waits already
+    system, effects = transition(system, Turn("root/kid"))  the child takes what waits for it first
+
+Nothing that it is given is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, TypeAlias
+
+from rawko.chart.definition import Chart
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.bounds.limits import MAX_MICROSTEPS
+from rawko.interpreter.data.events import Event, invocation_event, make_event
+from rawko.interpreter.data.freezing import exact_text, freeze, freeze_fields
+from rawko.interpreter.data.steps import Step
+from rawko.interpreter.running.interpreter import Interpreter
+from rawko.runtime.failures import failure_of
+from rawko.system.draft import Draft, waits
+from rawko.system.effects import SystemEffect
+from rawko.system.errors import NotPossible
+from rawko.system.kinds import Kind
+from rawko.system.moves import ROOT, Completed, External, Failed, Message, Move, News, Turn, Until, Yielded, external_of
+from rawko.system.system import Member, System, Waiting, in_flight
+
+Transitioned: TypeAlias = tuple[System, tuple[SystemEffect, ...]]
+"""The next system, and what its machines did and ask for, in order."""
+
+
+def initial(
+    chart: Chart,
+    bindings: Bindings | None = None,
+    *,
+    input: Mapping[str, Any] | None = None,
+    time: float = 0.0,
+    calls_immediate: bool = True,
+    system_id: str | None = None,
+    max_microsteps: int = MAX_MICROSTEPS,
+) -> Transitioned:
+    """The system of a root machine that has started, and the effects of its first step.
+
+    Args:
+        chart, bindings, input: As for `Actor`. Functions must be pure: what they give follows from what they are given.
+        time: Seconds of the clock.
+        calls_immediate: Call `@immediate` functions within the transition that invokes them; else they are the
+            caller's, as async functions are.
+        system_id: As for `Actor`.
+
+    Raises:
+        BindingError, ContextError, NotJsonError: As `Interpreter`.
+        UntrustedCodeError: The chart holds Python code.
+        ActionError: An entry action has failed.
+        ValueError: `time` is not a finite number.
+    """
+    kind = Kind(chart, bindings or Bindings(), max_microsteps)
+    member = Member(kind, kind.fresh(input))
+    draft = Draft(System(_finite(time), {ROOT: member}, calls_immediate, system_id))
+    draft.start(ROOT)
+    return draft.system(), tuple(draft.effects)
+
+
+def transition(system: System, event: Move) -> Transitioned:
+    """What comes of one thing that happens: at most one macrostep of one machine.
+
+    Args:
+        event: `External` (or `rawko.Event`, or a name), `Completed`, `Failed`, `Yielded`: the machine takes it now,
+            before all that waits. `Turn`: it takes what waits. `Until`: time passes, and nothing else.
+
+    Returns:
+        The next system; the one given is as it was, and both can be gone on from.
+
+    Raises:
+        NotPossible: There is no such machine, it has ended, the actor is not in flight, nothing waits, time would go
+            back.
+        NotJsonError: A payload is not JSON.
+        ActionError, InvocationError, EventlessCycleError: A function of the root has raised, or an actor has failed
+            and the root does not handle it. In a child machine that is its failure, which its parent hears of.
+    """
+    draft = Draft(system)
+    if isinstance(event, Turn):
+        _turn(draft, event)
+    elif isinstance(event, Until):
+        draft.time = _later(system, event)
+    else:
+        given, message = _message(system, event)
+        taken = _event_of(system[given.path], message)
+
+        def take(interpreter: Interpreter) -> Step | None:
+            interpreter.queue_first(taken)
+            return interpreter.execute_once()
+
+        draft.step(given.path, take, message.number if message.is_end else 0)
+    return draft.system(), tuple(draft.effects)
+
+
+def post(system: System, event: Message) -> System:
+    """The system in which an event waits in the inbox of a machine, behind what waits already: that takes it in a turn.
+
+    Raises:
+        NotPossible, NotJsonError: As `transition`.
+    """
+    draft = Draft(system)
+    given, message = _message(system, event, is_taken=False)
+    draft.post(given.path, message)
+    return draft.system()
+
+
+def _turn(draft: Draft, turn: Turn) -> None:
+    member = draft.machines.get(turn.path)
+    if member is None:
+        raise _unknown(turn, draft.machines)
+    if not waits(member, draft.time):
+        reason = "it has finished" if member.is_ended else f"nothing waits for it at {draft.time:g} s"
+        raise NotPossible(turn, f"{turn.path!r} has no turn: {reason}")
+    if member.is_ended:
+        draft.tell_end(turn.path)
+    elif not member.is_started:
+        draft.start(turn.path)
+    else:
+        draft.take(turn.path)
+
+
+def _later(system: System, until: Until) -> float:
+    try:
+        time = _finite(until.time)
+    except ValueError as error:
+        raise NotPossible(until, str(error)) from None
+    if time < system.time:
+        raise NotPossible(until, f"time does not go back; it is {system.time:g} s")
+    return time
+
+
+def _finite(time: Any) -> float:
+    if isinstance(time, bool) or not isinstance(time, (int, float)) or not isfinite(time):
+        raise ValueError(f"{time!r} is no time; accepted: seconds, a finite number")
+    return float(time)
+
+
+# ---------------------------------------------------------------- messages
+
+
+def _message(system: System, event: Any, *, is_taken: bool = True) -> tuple[External | News, Waiting]:
+    """An event as it waits in an inbox, and what was given for it.
+
+    Args:
+        is_taken: At once, so that the machine must have begun.
+    """
+    if not isinstance(event, (str, Event, External, Completed, Failed, Yielded)):
+        accepted = "a name, Event, External, Completed, Failed, Yielded" + (", Turn, Until" if is_taken else "")
+        raise NotPossible(event, f"it is a {type(event).__name__}; accepted: {accepted}")
+    given = external_of(event) if isinstance(event, (str, Event, External)) else event
+    member = system.machines.get(given.path)
+    if member is None:
+        raise _unknown(given, system.machines)
+    if member.is_ended:
+        raise NotPossible(given, f"{given.path!r} has {'finished' if member.is_done else 'failed'}")
+    if is_taken and not member.is_started:
+        raise NotPossible(given, f"{given.path!r} has not begun: Turn({given.path!r}) starts it")
+    return given, _waiting(system, given, member)
+
+
+def _waiting(system: System, given: External | News, member: Member) -> Waiting:
+    match given:
+        case External(event, data):
+            name = exact_text(event, "event")
+            return Waiting("event", name, freeze(data, name))
+        case Yielded(id, event, data):
+            name = exact_text(event, "event")
+            return Waiting("sent", name, freeze(data, name), id, _number(system, given, member))
+        case Completed(id, output):
+            return Waiting("done", "", freeze(output, f"output of {id}"), id, _number(system, given, member))
+        case Failed(id, error):
+            return Waiting("error", "", _error_data(error), id, _number(system, given, member))
+
+
+def _error_data(error: Any) -> Any:
+    if isinstance(error, BaseException):
+        return failure_of(error)
+    return freeze({"category": "unknown", "message": error} if isinstance(error, str) else error, "error")
+
+
+def _number(system: System, news: News, member: Member) -> int:
+    """The number of the invocation that news come from."""
+    running = {one.id: one.number for one in in_flight(system.machines, news.path)}
+    found = running.get(news.id)
+    if found is not None and news.number in (None, found):
+        return found
+    if f"{news.path}/{news.id}" in system.machines:
+        raise NotPossible(news, f"{news.id!r} is a machine of the system, which ends by itself")
+    if found is not None:
+        raise NotPossible(news, f"actor {news.id!r} runs under number {found} now")
+    told = ", ".join(map(repr, running)) or "none"
+    what = "has told its end already" if news.id in member.invocations else "is not running"
+    raise NotPossible(news, f"actor {news.id!r} {what}; in flight: {told}")
+
+
+def _event_of(member: Member, message: Waiting) -> Event:
+    """A message as the event that the machine takes."""
+    id, number = message.id, message.number
+    if id is None:
+        return make_event(message.event, message.data)
+    if message.kind == "sent":
+        return invocation_event(message.event, freeze_fields(message.data, message.event), id, number, is_end=False)
+    if message.kind == "done":
+        return invocation_event(f"done.invoke.{id}", {"output": message.data}, id, number, is_end=True)
+    name = "error.communication" if member.kind.hears_late else f"error.invoke.{id}"
+    return invocation_event(name, {"error": message.data}, id, number, is_end=True)
+
+
+def _unknown(event: Any, machines: Mapping[str, Member]) -> NotPossible:
+    known = ", ".join(map(repr, sorted(machines)))
+    return NotPossible(event, f"there is no machine {event.path!r}; machines: {known}")

@@ -1,0 +1,261 @@
+"""A system: a whole tree of machines with all that waits in it, at one moment, as one value.
+
+It is made by `initial` and `load`, and never changes: `transition` gives the next one, which shares with it whatever
+has stayed the same. Systems are equal if all their machines are, and can stand in sets and as keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from rawko.interpreter.data.events import InvocationEvent
+from rawko.interpreter.data.invocation import Invocation
+from rawko.interpreter.data.sameness import hash_of, is_same
+from rawko.interpreter.data.values import Record, record_of, thaw
+from rawko.interpreter.running.states import MachineState
+from rawko.system.kinds import Kind
+from rawko.system.moves import ROOT
+
+WaitingKind: TypeAlias = Literal["event", "first", "sent", "done", "error"]
+"""An event of another machine, or from outside; one that goes before all others; an actor's event, end, or failure."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Waiting:
+    """A message in the inbox of a machine.
+
+    Attributes:
+        event: Its name; of an actor's end or failure "".
+        data: Its payload, frozen; of an end the output, of a failure the error.
+        id, number: Of the invocation that it comes from; None and 0 of others.
+    """
+
+    kind: WaitingKind
+    event: str
+    data: Any
+    id: str | None = None
+    number: int = 0
+
+    @property
+    def is_end(self) -> bool:
+        return self.kind in ("done", "error")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Waiting):
+            return NotImplemented
+        return (self.kind, self.event, self.id, self.number) == (
+            other.kind,
+            other.event,
+            other.id,
+            other.number,
+        ) and is_same(self.data, other.data)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.event, self.id, self.number, hash_of(self.data)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """One machine of a system.
+
+    Attributes:
+        inbox: What has been sent to it and was not taken yet, the first one first.
+        number, id, parent: Of the invocation that it is, and the path of the machine that invoked it; 0 and "" of the
+            root.
+        failure: What it has failed with, as the data of its parent's event, until that has been told.
+        ends_heard: Numbers of running invocations whose end has been told; only in SCXML.
+    """
+
+    kind: Kind
+    state: MachineState
+    inbox: tuple[Waiting, ...] = ()
+    number: int = 0
+    parent: str = ""
+    id: str = ""
+    result: Callable[[Any], Any] | None = None
+    failure: Mapping[str, Any] | None = None
+    ends_heard: frozenset[int] = frozenset()
+    _hash: list[int] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def chart(self) -> str:
+        """The chart's name."""
+        return self.kind.chart.name
+
+    @property
+    def configuration(self) -> tuple[str, ...]:
+        """Active states, by depth, then by name; none before the start."""
+        return self.state.configuration
+
+    @property
+    def context(self) -> Record:
+        """The context, frozen."""
+        return record_of(self.state.fields.values)  # type: ignore[arg-type]  # nothing changes it
+
+    @property
+    def invocations(self) -> Mapping[str, Invocation]:
+        """What it has invoked and not stopped, by id; child machines are among them."""
+        return self.state.invocations
+
+    @property
+    def output(self) -> Any:
+        """What it gave when it finished: plain JSON data, a copy."""
+        return thaw(self.state.output)
+
+    @property
+    def is_started(self) -> bool:
+        return self.state.node is not None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has finished."""
+        return self.state.is_done
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether it has finished or failed: it takes nothing any more."""
+        return self.state.is_done or self.failure is not None
+
+    def matches(self, state: str) -> bool:
+        """Whether a state is active."""
+        return self.state.node is not None and state in self.state.node.names_set
+
+    def has_end_of(self, number: int) -> bool:
+        """Whether the end of an invocation waits for it."""
+        return any(one.is_end and one.number == number for one in self.inbox) or any(
+            isinstance(event, InvocationEvent) and event.is_end and event.number == number
+            for _, _, event in self.state.queue
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Member):
+            return NotImplemented
+        return (
+            self.number == other.number
+            and self.kind.chart.hash == other.kind.chart.hash
+            and self.ends_heard == other.ends_heard
+            and self.inbox == other.inbox
+            and is_same(self.failure, other.failure)
+            and self.state == other.state
+        )
+
+    def __hash__(self) -> int:
+        if not self._hash:
+            self._hash.append(hash((self.number, self.inbox, self.failure is None, self.state)))
+        return self._hash[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class System:
+    """A tree of machines at one moment.
+
+    Attributes:
+        time: Seconds on the clock that all machines share.
+        machines: By path; "root" is the root's. Not to be changed.
+        calls_immediate: `@immediate` functions are called within the transition; else they are the caller's.
+        system_id: A name beside its path under which the root is sent to.
+    """
+
+    time: float
+    machines: Mapping[str, Member]
+    calls_immediate: bool = True
+    system_id: str | None = None
+    _hash: list[int] = field(default_factory=list, init=False, repr=False)
+
+    def __getitem__(self, path: str) -> Member:
+        """A machine by its path.
+
+        Raises:
+            KeyError: There is none.
+        """
+        return self.machines[path]
+
+    def __contains__(self, path: object) -> bool:
+        return path in self.machines
+
+    def __iter__(self) -> Iterator[str]:
+        """Paths in the order of the tree: a parent before its children, these in the order of their start."""
+        return paths(self.machines)
+
+    @property
+    def root(self) -> Member:
+        return self.machines[ROOT]
+
+    @property
+    def configuration(self) -> tuple[str, ...]:
+        """The root's active states, by depth, then by name."""
+        return self.root.configuration
+
+    @property
+    def context(self) -> Record:
+        """The root's context."""
+        return self.root.context
+
+    @property
+    def output(self) -> Any:
+        """The root's output, once it has finished."""
+        return self.root.output
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the root has finished."""
+        return self.root.is_done
+
+    def matches(self, state: str) -> bool:
+        """Whether a state of the root is active."""
+        return self.root.matches(state)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, System):
+            return NotImplemented
+        return (
+            self.time == other.time
+            and (self.calls_immediate, self.system_id) == (other.calls_immediate, other.system_id)
+            and self.root.kind.bindings is other.root.kind.bindings
+            and (not self._hash or not other._hash or self._hash == other._hash)
+            and self.machines == other.machines
+        )
+
+    def __hash__(self) -> int:
+        if not self._hash:
+            self._hash.append(hash((self.time, frozenset(self.machines.items()))))
+        return self._hash[0]
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{path}: {{{', '.join(self.machines[path].configuration)}}}" for path in self)
+        return f"System({self.time:g} s, {told})"
+
+
+def paths(machines: Mapping[str, Member], path: str = ROOT) -> Iterator[str]:
+    """The path of a machine, and those of all below it, in the order of the tree."""
+    yield path
+    for child in children(machines, path):
+        yield from paths(machines, child)
+
+
+def children(machines: Mapping[str, Member], path: str) -> list[str]:
+    """Paths of the child machines of a machine, in the order of their start."""
+    invoked = machines[path].state.invocations
+    return [found for id in invoked if (found := f"{path}/{id}") in machines]
+
+
+def in_flight(machines: Mapping[str, Member], path: str, member: Member | None = None) -> list[Invocation]:
+    """Invocations of a machine whose actors are the caller's, and have not told their end.
+
+    Args:
+        member: The machine, where it is not the one in `machines`.
+    """
+    member = machines[path] if member is None else member
+    if member.is_ended:
+        return []
+    return [
+        one
+        for one in member.state.invocations.values()
+        if f"{path}/{one.id}" not in machines and not one.is_held and not member.has_end_of(one.number)
+    ]
