@@ -99,7 +99,7 @@ class Draft:
             return
         state = state_of(interpreter, before.state, () if step is None else step.updates)
         before.kind.give_back(interpreter)
-        self.machines[path] = replace(self.machines[path], state=state)
+        self.machines[path] = before.changed(state, self.machines[path].inbox)
         if step is None:
             return
         self.effects.append(StepTaken(path, step))
@@ -115,7 +115,7 @@ class Draft:
         if not member.inbox:
             return False
         first = member.inbox[0]
-        self.machines[path] = replace(member, inbox=member.inbox[1:])
+        self.machines[path] = member.changed(member.state, member.inbox[1:])
         put_in(interpreter, first, is_late=member.kind.hears_late)
         return True
 
@@ -222,7 +222,7 @@ class Draft:
                 return
             if message.is_end:
                 member = replace(member, ends_heard=(member.ends_heard & running) | {message.number})
-        self.machines[path] = replace(member, inbox=(*member.inbox, message))
+        self.machines[path] = member.changed(member.state, (*member.inbox, message))
         self.notes.append(Note("sent", path, member.number))
 
     # ------------------------------------------------------------ ends

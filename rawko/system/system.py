@@ -118,6 +118,12 @@ class Member:
         """Whether it has finished or failed: it takes nothing any more."""
         return self.state.is_done or self.failure is not None
 
+    def changed(self, state: MachineState, inbox: tuple[Waiting, ...]) -> Member:
+        """The same machine in another state; in half the time that `replace` takes."""
+        return Member(
+            self.kind, state, inbox, self.number, self.parent, self.id, self.result, self.failure, self.ends_heard
+        )
+
     def matches(self, state: str) -> bool:
         """Whether a state is active."""
         return self.state.node is not None and state in self.state.node.names_set

@@ -11,7 +11,7 @@ from tests.bench import charts, coded
 from tests.bench.charts import State
 
 Operation: TypeAlias = Literal[
-    "events", "first", "listener", "subscriber", "create", "life", "load", "snapshot", "restore"
+    "events", "first", "listener", "subscriber", "create", "life", "load", "snapshot", "restore", "pure"
 ]
 
 _RANDOM = Random(1)
@@ -26,7 +26,7 @@ class Case:
     Attributes:
         operation: What one round does: send the events (also with a listener or a subscriber attached; "first": to a
             machine whose chart has never run), create and start a machine, live a whole life, load the chart from its
-            text, take a snapshot, restore one.
+            text, take a snapshot, restore one, take each event by the pure transition from one value to the next.
         warm_up: Sent before anything is measured, to those that work a state's moves out when they first meet it.
         events: Of one round, after which the machine stands where it began, unless the chart is wandering about.
         unit: What one measured thing is called.
@@ -91,6 +91,8 @@ CASES = (
     ),
     Case("deep history", charts.history, _ALTERNATING),
     Case("guard and assign", lambda: charts.toggle("is_counting", "up"), _PAIR),
+    Case("toggle, by the pure transition", charts.toggle, _PAIR, "pure"),
+    Case("guard and assign, by the pure transition", lambda: charts.toggle("is_counting", "up"), _PAIR, "pure"),
     Case("payload of 100 characters", charts.toggle, _PAIR, data=_payload(100)),
     Case("payload of 1,000,000 characters", charts.toggle, _PAIR, data=_payload(1_000_000)),
     Case("toggle, one sismic listener", charts.toggle, _PAIR, "listener"),

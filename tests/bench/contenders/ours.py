@@ -10,6 +10,7 @@ from typing import Any
 
 from rawko.chart import Chart, parse_chart
 from rawko.interpreter import Bindings, Interpreter, assign
+from rawko.system import External, initial, transition
 from tests.bench import coded
 from tests.bench.cases import Case
 from tests.bench.charts import State
@@ -116,6 +117,16 @@ class Rawko(PythonContender):
         machine = self.machine(self.definition(case.chart))
         machine.subscribe(lambda step: None)
         return self.player(machine, case)
+
+    def play_pure(self, case: Case) -> Play:
+        system, _ = initial(*self.definition(case.chart), input=self._input)
+
+        def play() -> None:
+            nonlocal system
+            for event, data in case.sent:
+                system, _ = transition(system, External(event, data))
+
+        return play
 
     def play_load(self, case: Case) -> Play:
         text = text_of(case.chart)

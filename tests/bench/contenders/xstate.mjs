@@ -3,7 +3,7 @@
 // {prepare: {machine, counted, events, data, operation}} -> {seen: [[leaves, entered], ...]} of the start and each event;
 // {measure: rounds} -> {seconds}: CPU time of this process, its helper threads included; {memory: count} -> {bytes}.
 import { createInterface } from 'node:readline';
-import { assign, createActor, createMachine } from 'xstate';
+import { assign, createActor, createMachine, initialTransition, transition } from 'xstate';
 
 const code = {
   guards: {
@@ -103,6 +103,13 @@ const plays = {
     const actor = started(machine);
     actor.subscribe(() => {});
     return sending(actor, events, data);
+  },
+  pure({ machine, events, data }) {
+    const logic = define(machine);
+    let [snapshot] = initialTransition(logic);
+    return () => {
+      for (const type of events) [snapshot] = transition(logic, snapshot, { type, ...data });
+    };
   },
   create({ machine }) {
     const logic = define(machine);

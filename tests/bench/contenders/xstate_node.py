@@ -14,7 +14,7 @@ from tests.bench.contenders.xstate_json import machine_json
 from tests.formats.xstate_node import NoXState, installed_xstate
 
 HERE = Path(__file__).parent
-OPERATIONS = frozenset({"events", "first", "subscriber", "create", "life", "load", "snapshot", "restore"})
+OPERATIONS = frozenset({"events", "first", "subscriber", "create", "life", "load", "snapshot", "restore", "pure"})
 
 
 class Node:
