@@ -131,6 +131,12 @@ def tallies(fleet: Fleet) -> Sequence[Tally]:
         ]
 
 
+def clock(fleet: Fleet) -> float:
+    """The database's time, in seconds since 1970: ages are counted from that."""
+    with fleet.reading() as connection:
+        return float(connection.execute(select(func.extract("epoch", now()))).scalar_one())
+
+
 def changed(fleet: Fleet, since: datetime | None) -> tuple[datetime, Sequence[TaskRecord]]:
     """Tasks that may have changed since a moment, by the database's clock, and those at work; and the moment now.
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from pathlib import Path
 
 import psutil
+from sqlalchemy import create_engine, make_url, text
 
 from tests.cli.shell import call, says
 from tests.fleet.bed import PATIENCE_S, Bed
@@ -132,3 +134,49 @@ def test_a_run_that_has_used_up_its_budget_goes_on_with_a_larger_one(bed: Bed) -
     assert again.end() == 0, again.said
     assert bed.task(run).outcome == "success"
     assert (bed.workspace(run) / "log.txt").read_text() == "one\n"
+
+
+SKEWED = """import time
+_time, _time_ns = time.time, time.time_ns
+time.time = lambda: _time() + {s}
+time.time_ns = lambda: _time_ns() + {s} * 10**9
+"""
+
+
+def test_clocks_that_differ_by_minutes_lose_nothing_and_use_up_no_time(bed: Bed) -> None:
+    """A worker whose clock is ten minutes fast begins, one whose clock is ten minutes slow goes on."""
+    skewed = {}
+    for name, seconds in (("fast", 600), ("slow", -600)):
+        folder = bed.base / name
+        folder.mkdir()
+        (folder / "sitecustomize.py").write_text(SKEWED.format(s=seconds), encoding="utf-8")
+        skewed[name] = {"PYTHONPATH": f"{folder}:{Path(__file__).parents[2]}"}
+    marker = bed.base / "slow-tool"
+    marker.touch()
+    tool = says("developer", call("bash", command=f"echo two >> log.txt; if [ -e {marker} ]; then sleep 300; fi"))
+    run = bed.submit(ONE, tool, ONE, DONE, flags={"budget.time": "4m"})
+    later = bed.submit(DONE, delay_s=1.0)
+    first = bed.worker("--slots", "2", env=skewed["fast"])
+    bed.wait(run, lambda task: _is_at_tool(bed, run))
+    bed.wait_ended(later)
+    second = bed.worker("--slots", "2", env=skewed["slow"])
+    bed.wait(bed.submit(DONE), lambda task: task.state == "ended")
+    assert "another worker has it" not in first.said
+    marker.unlink()
+    first.signal(signal.SIGKILL)
+    task = bed.wait_ended(run)
+    assert (task.state, task.outcome, task.takeovers) == ("ended", "success", 0), second.said
+    assert (bed.workspace(run) / "log.txt").read_text() == "one\ntwo\none\n"
+    rows = bed.rows(run)
+    assert [seq for seq, _ in rows] == list(range(1, len(rows) + 1))
+    engine = create_engine(make_url(bed.environ["RAWKO_FLEET_URL"]))
+    with engine.begin() as connection:
+        span = connection.execute(
+            text("SELECT max(time) - min(time) FROM steps WHERE run = :run"), {"run": run}
+        ).scalar_one()
+    engine.dispose()
+    assert span > 900, "the clocks do differ"
+    assert 0 <= (task.report or {})["duration_ms"] < 240_000
+    assert task.age_s >= 0
+    assert bed.command("log", run).returncode == 0
+    assert second.end(signal.SIGTERM) == 0, second.said

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from rawko.config import ConfigError
 from rawko.fleet.fleet import Fleet
-from rawko.fleet.listing import MOST, Filter, matching, page, tallies
+from rawko.fleet.listing import MOST, Filter, clock, matching, page, tallies
 from rawko.fleet.records import STATES
 from rawko.fleet.task import NAMES, is_name
 from rawko.web.answers import json_body
@@ -94,7 +94,7 @@ def _screen(fleet: Fleet, asked: Filter) -> dict[str, Any]:
     counts = matching(fleet, asked)
     pages = {state: page(fleet, state, asked, most=_FIRST) if counts.get(state) else () for state in STATES}
     rows = {state: [task_row(task) for task in found] for state, found in pages.items()}
-    return {"counts": counts, "rows": rows, **overview(fleet)}
+    return {"counts": counts, "rows": rows, "now": clock(fleet), **overview(fleet)}
 
 
 def _filter(request: Request) -> Filter:

@@ -27,6 +27,7 @@ export class FleetScreen {
     this.state = null;
     this.selected = null;
     this.kept = new Map();
+    this.ahead = 0;
     this.overview = { tallies: [], queues: [], workers: [] };
   }
 
@@ -68,6 +69,7 @@ export class FleetScreen {
       const told = await get("fleet?" + asked);
       if (this.isClosed || asked !== this.query()) return;
       this.isAway("");
+      this.ahead = told.now - Date.now() / 1000;
       this.counts = told.counts;
       for (const [id] of SECTIONS) {
         this.rows.set(id, told.rows[id]);
@@ -271,12 +273,17 @@ export class FleetScreen {
       cell(row.tenant, "tenant"),
       cell(row.queue, "queue-name"),
       cell(row.worker ?? "", "worker"),
-      cell(age(Date.now() / 1000 - row.submitted), "age"),
+      cell(this.ageOf(row), "age"),
       cell(exact(row.steps)),
       cell(row.tokens === null ? "–" : count(row.tokens)),
       cell(cost(row.cost_usd), "cost"),
       cell(this.buttons(row), "end"),
     );
+  }
+
+  // By the database's clock, from which this machine's may differ.
+  ageOf(row) {
+    return age(Math.max(Date.now() / 1000 + this.ahead - row.submitted, 0));
   }
 
   told({ question, state, reason, kept_for, failures }) {
@@ -302,10 +309,9 @@ export class FleetScreen {
   }
 
   tick() {
-    const now = Date.now() / 1000;
     for (const row of this.order ?? []) {
       const spot = this.kept.get(row.run)?.node.querySelector(".age");
-      const text = age(now - row.submitted);
+      const text = this.ageOf(row);
       if (spot && spot.textContent !== text) spot.textContent = text;
     }
   }
