@@ -8,8 +8,10 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 from sqlalchemy import create_engine, make_url, text
 
+from rawko.fleet.fleet import MAX_TAKEOVERS
 from tests.cli.shell import call, says
 from tests.fleet.bed import PATIENCE_S, Bed
 
@@ -180,3 +182,23 @@ def test_clocks_that_differ_by_minutes_lose_nothing_and_use_up_no_time(bed: Bed)
     assert task.age_s >= 0
     assert bed.command("log", run).returncode == 0
     assert second.end(signal.SIGTERM) == 0, second.said
+
+
+@pytest.mark.thorough
+def test_a_task_that_kills_its_worker_each_time_is_a_dead_letter_in_the_end(bed: Bed) -> None:
+    """Ten workers: others' kills and restarts of machines end workers, too, so that three are not enough."""
+    pid = bed.base / "worker.pid"
+    poison = says("developer", call("bash", command=f"kill -9 $(cat {pid}); sleep 300"))
+    run = bed.submit(poison, DONE)
+    for number in range(MAX_TAKEOVERS):
+        worker = bed.worker()
+        pid.write_text(str(worker.process.pid))
+        worker.process.wait(PATIENCE_S)
+        assert bed.task(run).state == "running", (number, worker.said)
+    other = bed.submit(DONE)
+    last = bed.worker("--once")
+    assert last.end() == 0, last.said
+    task = bed.task(run)
+    assert (task.state, task.takeovers) == ("dead", MAX_TAKEOVERS)
+    assert "was gone in the middle of it" in (task.reason or "")
+    assert bed.task(other).outcome == "success"

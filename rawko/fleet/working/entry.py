@@ -12,3 +12,7 @@ def begin(order: Order, pipe: Connection) -> None:
     from rawko.fleet.working.run_process import perform
 
     perform(order, pipe)
+
+
+def do_nothing() -> None:
+    """The target of a process that is started to see that processes can be."""

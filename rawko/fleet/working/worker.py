@@ -13,8 +13,10 @@ import multiprocessing
 import os
 import signal
 import socket
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
@@ -29,7 +31,7 @@ from rawko.fleet.engine import Claim
 from rawko.fleet.errors import FleetError
 from rawko.fleet.fleet import Fleet
 from rawko.fleet.records import TaskRecord
-from rawko.fleet.working.entry import begin
+from rawko.fleet.working.entry import begin, do_nothing
 from rawko.fleet.working.hosts import end_earlier, host_id, started_at
 from rawko.fleet.working.order import ALIVE, DRAIN, FENCED, Order, Progress, Result, Said, Taken
 from rawko.workspace.packs.opening import URL_VARIABLE as PACKS_URL
@@ -105,6 +107,7 @@ class Worker:
         self._next = dict.fromkeys(("beat", "claim", "sign", "announce"), 0.0)
         self._away_s = 0.0
         self._is_idle = False
+        self._loading = threading.Thread(target=self._load, name="loading", daemon=True)
         self._refusal: FleetError | None = None
         self._taken: list[int] = []
 
@@ -116,6 +119,7 @@ class Worker:
         """
         before = {number: signal.signal(number, self._stop) for number in (signal.SIGTERM, signal.SIGINT)}
         self._context.set_forkserver_preload(_PRELOADED)
+        self._loading.start()
         try:
             while not self._is_done():
                 self._turn()
@@ -127,6 +131,14 @@ class Worker:
                 attempt.process.kill()
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    def _load(self) -> None:
+        """Wait until the process that runs are forked from has loaded the modules. Nothing is claimed before: the lease
+        of a run could end meanwhile on a busy machine."""
+        with suppress(OSError, EOFError):  # what is wrong, the first run's process tells
+            first = self._context.Process(target=do_nothing, name="load", daemon=True)
+            first.start()
+            first.join()
 
     def _is_done(self) -> bool:
         if self._attempts:
@@ -157,7 +169,9 @@ class Worker:
         if now >= self._next["announce"] and not self._away_s:
             self._next["announce"] = now + ANNOUNCE_S
             self._reach(self._announce)
-        is_open = self._drained_at is None and len(self._attempts) < self._options.slots
+        is_open = (
+            self._drained_at is None and not self._loading.is_alive() and len(self._attempts) < self._options.slots
+        )
         if is_open and now >= self._next["claim"] and not self._away_s:
             self._next["claim"] = now + CLAIM_S
             self._reach(self._claim)
