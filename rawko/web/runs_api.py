@@ -18,6 +18,7 @@ from rawko.app.inspection.aligning import align
 from rawko.app.inspection.drawing import draw_chart
 from rawko.app.inspection.moment import moment_of, step_detail, whole_text
 from rawko.app.inspection.trees import tree, tree_diff
+from rawko.app.inspection.what_if import outlooks
 from rawko.app.time_travel.recorded_run import Past, open_past
 from rawko.app.views.offered_rule import offered_rule
 from rawko.app.views.proposal import proposal_of
@@ -47,6 +48,7 @@ def run_routes(runs: Runs) -> list[Route]:
         f"{one}/plans": _plans,
         f"{one}/charts/{{name}}": _chart,
         f"{one}/steps/{{step:int}}": _step,
+        f"{one}/steps/{{step:int}}/if": _what_if,
         f"{one}/moments/{{step:int}}": _moment,
         f"{one}/texts/{{id}}": _text,
         f"{one}/tree/{{place}}": _tree,
@@ -138,6 +140,13 @@ async def _chart(runs: Runs, request: Request) -> Response:
 async def _step(runs: Runs, request: Request) -> Any:
     async with _past(runs, request) as past:
         return shown(await step_detail(past, request.path_params["step"]))
+
+
+async def _what_if(runs: Runs, request: Request) -> Any:
+    """What each event would lead to after a step; nothing of the run is touched."""
+    async with _past(runs, request) as past:
+        step = await past.step(str(request.path_params["step"]))
+        return shown({"step": step, "if": [told.to_json() for told in await outlooks(past, step)]})
 
 
 async def _moment(runs: Runs, request: Request) -> Any:

@@ -122,7 +122,7 @@ def test_every_tab_of_a_step_is_filled(looking: Tab, shown: Shown) -> None:
     run = shown.ended
     page = looking.go(f"/runs/{run}")
     page.locator(".step", has_text="bash python3").first.click()
-    for name, expected in (("Call", "SystemExit"), ("Talk", "Now I run it."), ("Usage", "this step")):
+    for name, expected in (("Call", "SystemExit"), ("Talk", "Now I run it."), ("Usage", "this step"), ("If", "CANCEL")):
         page.get_by_role("tab", name=name).click()
         page.wait_for_function(SAYS, arg=expected)
     page.locator(".step", has_text="Now I run it.").first.click()

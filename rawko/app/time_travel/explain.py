@@ -214,7 +214,7 @@ def take_again(tree: ReplayTree, record: StepRecord) -> Explanation:
         before=configuration,
         after=tuple(after.configuration),
         choices=choices,
-        context=tuple(_context_changes(record, fields)),
+        context=tuple(context_changes(record, fields)),
         ended=ended,
         started=tuple(_started(record, step.effects)),
     )
@@ -235,7 +235,7 @@ def _ended(machine: Choosing, record: StepRecord, fields: Mapping[str, Any]) -> 
     return None
 
 
-def _context_changes(record: StepRecord, before: Mapping[str, Any]) -> list[ContextChange]:
+def context_changes(record: StepRecord, before: Mapping[str, Any]) -> list[ContextChange]:
     """The updates of a row by field: the value before all of them, and after; what was appended."""
     found: dict[str, ContextChange] = {}
     for update in record.updates:
@@ -294,7 +294,7 @@ def told_by_row(record: StepRecord, problem: str) -> Explanation:
         record,
         cause_of(record),
         after=tuple(record.configuration),
-        context=tuple(_context_changes(record, {})),
+        context=tuple(context_changes(record, {})),
         started=starts,
         problem=problem,
     )

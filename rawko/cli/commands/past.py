@@ -125,9 +125,30 @@ def show(
         Optional[str],  # noqa: UP045
         typer.Option(metavar="ID", help="The whole of a text that was cut: iteration-3, or the id of a tool call."),
     ] = None,
+    what_if: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--if", metavar="EVENT", help="What this event would lead to at the step; all: each event."),
+    ] = None,
+    data: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--data", metavar="JSON", help="The payload of the event of --if, an object."),
+    ] = None,
+    machine: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--machine", metavar="PATH", help="Which machine takes it, as root/execute_agent."),
+    ] = None,
 ) -> None:
     """Show a step: what happened, why it went where it went, what it changed and cost; or a run on one page."""
     address = named_step(address, "look")
+    if what_if is not None:
+        from rawko.cli.runs.what_if import what_if_command
+
+        code = what_if_command(address, what_if, data=data, machine=machine, as_json=json, bindings=bindings)
+        raise typer.Exit(code)
+    if data is not None or machine is not None:
+        from rawko.cli.output import complain
+
+        raise typer.Exit(complain("--data and --machine go with --if EVENT"))
     if output is not None:
         from rawko.cli.lookups.text import show_text_command
 

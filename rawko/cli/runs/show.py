@@ -55,8 +55,8 @@ def _sections(told: Explanation) -> Iterator[tuple[str, Iterator[str]]]:
         yield "event data", _mapping(told.record.event["data"])
     if told.jump is not None:
         yield "went to", _jump(told)
-    yield "context", (line for change in told.context for line in _change(change))
-    yield "effects", _effects(told)
+    yield "context", (line for change in told.context for line in change_lines(change))
+    yield "effects", map(effect_line, told.record.effects)
     yield "files", _files(told)
     yield "used so far", (f"{model}: {_usage(Usage.model_validate(used))}" for model, used in told.usage.items())
 
@@ -149,7 +149,8 @@ def _versions(chart: Mapping[str, Any]) -> str:
     return f"{before['hash'][:12]} → {after['hash'][:12]}"
 
 
-def _change(change: ContextChange) -> Iterator[str]:
+def change_lines(change: ContextChange) -> Iterator[str]:
+    """A change of a context field, in words."""
     if change.appended:
         for item in change.appended:
             yield f"{change.name} + {short(item)}"
@@ -157,20 +158,20 @@ def _change(change: ContextChange) -> Iterator[str]:
         yield f"{change.name}: {short(change.before, 70)} → {short(change.after, 70)}"
 
 
-def _effects(told: Explanation) -> Iterator[str]:
-    for effect in told.record.effects:
-        match effect["type"]:
-            case "start":
-                again = f", attempt {effect['attempt']}" if effect["attempt"] > 1 else ""
-                yield f"start {effect['src']} ({effect['id']}{again})"
-            case "stop":
-                yield f"stop {effect['id']}"
-            case "send":
-                yield f"send {effect['event']} to {effect['to']}"
-            case "emit":
-                yield f"emit {effect['event']} {short(effect['data'], 100)}"
-            case "log":
-                yield f"log {effect['level']}: {effect['message']}"
+def effect_line(effect: Mapping[str, Any]) -> str:
+    """An effect of a row, in words."""
+    match effect["type"]:
+        case "start":
+            again = f", attempt {effect['attempt']}" if effect["attempt"] > 1 else ""
+            return f"start {effect['src']} ({effect['id']}{again})"
+        case "stop":
+            return f"stop {effect['id']}"
+        case "send":
+            return f"send {effect['event']} to {effect['to']}"
+        case "emit":
+            return f"emit {effect['event']} {short(effect['data'], 100)}"
+        case _:
+            return f"log {effect['level']}: {effect['message']}"
 
 
 def _files(told: Explanation) -> Iterator[str]:

@@ -7,7 +7,7 @@ import { ROW } from "./model.js";
 import { parseDiff, proposedDiff, showDiff } from "./diff.js";
 import { Versus } from "./versus.js";
 
-export const TABS = [["why", "Why"], ["call", "Call"], ["talk", "Talk"], ["context", "Context"], ["files", "Files"], ["prompt", "Prompt"], ["usage", "Usage"]];
+export const TABS = [["why", "Why"], ["call", "Call"], ["talk", "Talk"], ["context", "Context"], ["files", "Files"], ["prompt", "Prompt"], ["usage", "Usage"], ["if", "If"]];
 const REST_MS = 80;
 const MARKS = { taken: "✓", guard: "✕", "not asked": "·", preempted: "·", error: "✕" };
 
@@ -36,7 +36,7 @@ export class Detail {
     if (!row) return;
     this.paintHead(row);
     const files = this.model.filesOf(row[0]);
-    fill(this.tabs, (act.tabs ?? TABS).map(([id, label]) => h("button", { type: "button", role: "tab", "aria-selected": String(id === this.tab), onclick: () => this.act.tab(id) }, label, id === "files" && files.length ? h("span", null, " " + files.length) : null)));
+    fill(this.tabs, (act.tabs ?? TABS).filter(([id]) => id !== "if" || !isOffline).map(([id, label]) => h("button", { type: "button", role: "tab", "aria-selected": String(id === this.tab), onclick: () => this.act.tab(id) }, label, id === "files" && files.length ? h("span", null, " " + files.length) : null)));
     this.versus.paint(this.tab === "files" && !isOffline);
     clearTimeout(this.timer);
     this.asking?.abort();
@@ -46,7 +46,7 @@ export class Detail {
   }
 
   keyOf(number) {
-    const kind = { talk: "moments", files: `files ${this.versus.against}` }[this.tab] ?? "steps";
+    const kind = { talk: "moments", if: "if", files: `files ${this.versus.against}` }[this.tab] ?? "steps";
     return `${kind} ${number}`;
   }
 
@@ -58,6 +58,7 @@ export class Detail {
     try {
       let found;
       if (this.tab === "files") found = await this.askFiles(run, number, asking.signal);
+      else if (this.tab === "if") found = await get(`${run}/steps/${number}/if`, asking.signal);
       else if (this.tab === "talk") found = await get(`${run}/moments/${number}`, asking.signal);
       else found = await get(`${run}/steps/${number}`, asking.signal);
       if (this.cache.size > 60) this.cache.delete(this.cache.keys().next().value);
@@ -99,7 +100,7 @@ export class Detail {
 
   show(row, found) {
     this.hasShown = true;
-    const made = { why: whyOf, call: callOf, context: contextOf, prompt: promptOf, usage: usageOf }[this.tab];
+    const made = { why: whyOf, call: callOf, context: contextOf, prompt: promptOf, usage: usageOf, if: ifOf }[this.tab];
     if (this.tab === "files") fill(this.body, this.filesOf(row, found));
     else if (this.tab === "talk") fill(this.body, talkOf(found));
     else fill(this.body, made(found, this.model, row));
@@ -202,6 +203,24 @@ function usageOf(found, model, row) {
     h("h3", null, "the run up to this step, by model"),
     used.length ? used.map(([name, one]) => facts([["model", h("code", null, name)], ["in", exact(one.input_tokens)], ["from cache", exact(one.cache_read_tokens)], ["out", exact(one.output_tokens)], ["calls", String(one.calls)]])) : h("p", { class: "empty" }, "no model was asked yet"),
   ];
+}
+
+// ---------------------------------------------------------------- if
+
+// What each event would lead to after this step: worked out on values, the run is not touched.
+function ifOf(found) {
+  if (!found.if.length) return h("p", { class: "empty" }, "No machine listens to an event here.");
+  return found.if.map((one) => [
+    h("h3", null, h("code", null, one.event), " ", h("span", { class: "muted" }, one.actor)),
+    h("p", null, h("b", { class: one.receipt === "taken" ? "good" : "bad" }, one.receipt ?? "raises"), " ", one.receipt === null ? one.problem : one.receipt === "taken" ? [last(one.before), " → ", h("b", null, last(one.after))] : one.refusals.join("; ")),
+    one.context.length ? changes(one.context) : null,
+    one.effects.map(effectOf),
+    one.children.map((told) => h("div", { class: "effect code" }, told)),
+  ]);
+}
+
+function last(states) {
+  return states[states.length - 1] ?? "–";
 }
 
 // ---------------------------------------------------------------- talk

@@ -1,0 +1,199 @@
+"""What would come of an event at a step of a run: the machines of then take it as values, and the run is not touched.
+
+    rawko show RUN@7 --if APPROVE      root/execute_agent: awaiting_approval → executing_tool, start execute_tool
+
+The functions of the run's charts are called, as for everything that is told of a step; no actor is started, and what
+a machine asks for is only told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rawko.app.time_travel.explain import ContextChange, context_changes
+from rawko.chart.errors import hint
+from rawko.config import ConfigError
+from rawko.interpreter.data.receipt import Receipt
+from rawko.interpreter.errors import InterpreterError, NotJsonError
+from rawko.runtime.journal import record_of
+from rawko.system import (
+    ChildEnded,
+    ChildStarted,
+    Completed,
+    External,
+    Failed,
+    NotPossible,
+    StepTaken,
+    System,
+    Turn,
+    enabled,
+    load,
+    transition,
+)
+
+if TYPE_CHECKING:
+    from rawko.app.time_travel.recorded_run import Past
+
+_DONE, _FAILED = "done.invoke.", "error.invoke."
+_INTERNAL: Final = ("after.", "done.state.", "each.invoke.", "rawko.", "error.execution", "error.communication")
+_UNHEARD: Final = (Receipt.NOT_HANDLED, Receipt.UNKNOWN)
+ERROR: Final = {"category": "unknown", "message": "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What would come of one event.
+
+    Attributes:
+        actor: Path of the machine that takes it.
+        receipt: None where it raises (`problem` says what).
+        before, after: Active states of that machine.
+        effects: As a journal's row has them. `children`: machines that would begin or end.
+        refusals: Why it would not be taken, transition by transition.
+    """
+
+    actor: str
+    event: str
+    receipt: str | None
+    before: tuple[str, ...]
+    after: tuple[str, ...] = ()
+    context: tuple[ContextChange, ...] = ()
+    effects: tuple[dict[str, Any], ...] = ()
+    children: tuple[str, ...] = ()
+    refusals: tuple[str, ...] = ()
+    problem: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "actor": self.actor,
+            "event": self.event,
+            "receipt": self.receipt,
+            "before": list(self.before),
+            "after": list(self.after),
+            "context": [change.to_json() for change in self.context],
+            "effects": list(self.effects),
+            "children": list(self.children),
+            "refusals": list(self.refusals),
+            "problem": self.problem,
+        }
+
+
+async def outlooks(past: Past, step: int) -> tuple[Outlook, ...]:
+    """What each event that a machine listens to after a step would lead to, sent without data.
+
+    Raises:
+        ConfigError: The machines of then cannot be brought back.
+    """
+    system, refusals = await _then(past, step)
+    found = []
+    for path in reversed(list(system)):  # the innermost first: what a person answers goes there
+        for name in _listened(system, path):
+            told = _tried(system, path, name, None, refusals)
+            if told is not None:
+                found.append(told)
+    return tuple(found)
+
+
+async def outlook(
+    past: Past, step: int, event: str, data: Mapping[str, Any] | None = None, actor: str | None = None
+) -> Outlook:
+    """What an event would lead to after a step.
+
+    Args:
+        data: Its payload; of `done.invoke.ID` with `output`, of `error.invoke.ID` with `error`.
+        actor: Path of the machine; None: the innermost that listens to it, else the root.
+
+    Raises:
+        ConfigError: There is no such machine, or it takes nothing; the machines of then cannot be brought back.
+    """
+    system, refusals = await _then(past, step)
+    if actor is None:
+        actor = next((path for path in reversed(list(system)) if event in _listened(system, path)), "root")
+    elif actor not in system:
+        raise ConfigError(f"no machine {actor!r} was running after step {step}; there were {', '.join(system)}")
+    told = _tried(system, actor, event, data or {}, refusals, is_told_anyway=True)
+    assert told is not None
+    if told.receipt == Receipt.UNKNOWN.value:
+        heard = {name: None for path in reversed(list(system)) for name in _listened(system, path)}
+        raise ConfigError(f"no machine knows {event!r} after step {step}{hint(event, list(heard), 'events')}")
+    return told
+
+
+async def _then(past: Past, step: int) -> tuple[System, Mapping[str, Any]]:
+    """The machines after a step as values, and as machines that can be asked why not."""
+    tree = await past.machines_at(step)
+    root = tree.root.interpreter
+    try:
+        system = load(root.chart, root.bindings, tree.root.snapshot(), calls_immediate=False)
+    except InterpreterError as error:
+        raise ConfigError(f"step {step} cannot be taken up: {error}") from error
+    return system, {path: machine.interpreter for path, machine in tree.root.walk()}
+
+
+def _listened(system: System, path: str) -> Iterator[str]:
+    """Events that the active states of a machine name, in the order of the chart."""
+    member = system[path]
+    flying = {one.id for one in enabled(system).in_flight if one.path == path}
+    active = set(member.configuration)
+    told: dict[str, None] = {}
+    for one in member.kind.chart.transitions:
+        if one.source in active and not member.is_ended:
+            told.update(dict.fromkeys(one.events))
+    for name in told:
+        is_end = name.startswith((_DONE, _FAILED))
+        if not name.startswith(_INTERNAL) and "*" not in name and (not is_end or name.split(".", 2)[2] in flying):
+            yield name
+
+
+def _tried(
+    system: System,
+    path: str,
+    event: str,
+    data: Mapping[str, Any] | None,
+    machines: Mapping[str, Any],
+    *,
+    is_told_anyway: bool = False,
+) -> Outlook | None:
+    """What comes of an event; None: nothing listens to it."""
+    before = system[path].configuration
+    move: External | Completed | Failed
+    if event.startswith(_DONE):
+        move = Completed(event.removeprefix(_DONE), (data or {}).get("output"), path)
+    elif event.startswith(_FAILED):
+        move = Failed(event.removeprefix(_FAILED), (data or {}).get("error", ERROR), path)
+    else:
+        move = External(event, data or {}, path)
+    try:
+        after, effects = transition(system, move)
+    except (NotPossible, NotJsonError) as error:
+        raise ConfigError(str(error)) from error
+    except Exception as error:  # noqa: BLE001 - functions of a chart raise what they like
+        return Outlook(path, event, None, before, problem=str(error))
+    taken = next((one.step for one in effects if isinstance(one, StepTaken)), None)
+    if taken is None:  # a child machine has raised: its turn tells with what
+        _, told = transition(after, Turn(path))
+        failed = next(one.result for one in told if isinstance(one, ChildEnded))
+        return Outlook(path, event, None, before, problem=str(failed.get("message", failed)))
+    if taken.receipt in _UNHEARD and not is_told_anyway:
+        return None
+    row = record_of(taken, run="", seq=0, epoch=0, actor=path)
+    refusals: tuple[str, ...] = ()
+    if taken.receipt is not Receipt.TAKEN and path in machines:
+        refusals = tuple(map(str, machines[path].why_not(event, **dict(data or {}))))
+    return Outlook(
+        path,
+        event,
+        row.receipt,
+        before,
+        taken.configuration,
+        tuple(context_changes(row, system[path].context)),
+        row.effects,
+        tuple(
+            f"{one.path} begins" if isinstance(one, ChildStarted) else f"{one.path} is {one.how}"
+            for one in effects
+            if isinstance(one, ChildStarted | ChildEnded)
+        ),
+        refusals,
+    )
