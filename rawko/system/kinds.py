@@ -27,6 +27,10 @@ MAX_CHILDREN: Final = 256
 """Child machines that a kind remembers by what they were made of; then it forgets them all."""
 
 
+MAX_IDLE: Final = 4
+"""Interpreters of a kind that are kept for later steps: as many as threads that step at once, hardly more than one."""
+
+
 class Made(NamedTuple):
     """What the factory of a child machine has given for one input.
 
@@ -100,8 +104,9 @@ class Kind:
         return interpreter
 
     def give_back(self, interpreter: Interpreter) -> None:
-        """Keep an interpreter for the next step."""
-        self._idle.append(interpreter)
+        """Keep an interpreter for the next step, unless there are enough: each machine that is made brings one."""
+        if len(self._idle) < MAX_IDLE:
+            self._idle.append(interpreter)
 
     def logic(self, invoked: StartInvocation | Invocation) -> Any:
         """What is bound to an actor's name; where it is called once per item, the factory of the machine that does.

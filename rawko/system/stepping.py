@@ -88,14 +88,21 @@ def transition(system: System, event: Move) -> Transitioned:
     elif isinstance(event, Until):
         draft.time = _later(system, event)
     else:
-        given, message = _message(system, event)
-        taken = _event_of(system[given.path], message)
+        given = _given(system, event)
+        ended = 0
+        if isinstance(given, External):  # the most frequent, without a detour
+            name = exact_text(given.event, "event")
+            taken = make_event(name, freeze_fields(given.data, name) if given.data else {})
+        else:
+            message = _waiting(system, given)
+            taken = _event_of(system[given.path], message)
+            ended = message.number if message.is_end else 0
 
         def take(interpreter: Interpreter) -> Step | None:
             interpreter.queue_first(taken)
             return interpreter.execute_once()
 
-        draft.step(given.path, take, message.number if message.is_end else 0)
+        draft.step(given.path, take, ended)
     return draft.system(), tuple(draft.effects)
 
 
@@ -106,8 +113,8 @@ def post(system: System, event: Message) -> System:
         NotPossible, NotJsonError: As `transition`.
     """
     draft = Draft(system)
-    given, message = _message(system, event, is_taken=False)
-    draft.post(given.path, message)
+    given = _given(system, event, is_taken=False)
+    draft.post(given.path, _waiting(system, given))
     return draft.system()
 
 
@@ -145,16 +152,16 @@ def _finite(time: Any) -> float:
 # ---------------------------------------------------------------- messages
 
 
-def _message(system: System, event: Any, *, is_taken: bool = True) -> tuple[External | News, Waiting]:
-    """An event as it waits in an inbox, and what was given for it.
+def _given(system: System, event: Any, *, is_taken: bool = True) -> External | News:
+    """What was given for a machine, if that takes anything.
 
     Args:
         is_taken: At once, so that the machine must have begun.
     """
-    if not isinstance(event, (str, Event, External, Completed, Failed, Yielded)):
+    if not isinstance(event, (External, str, Event, Completed, Failed, Yielded)):
         accepted = "a name, Event, External, Completed, Failed, Yielded" + (", Turn, Until" if is_taken else "")
         raise NotPossible(event, f"it is a {type(event).__name__}; accepted: {accepted}")
-    given = external_of(event) if isinstance(event, (str, Event, External)) else event
+    given = external_of(event) if isinstance(event, (str, Event)) else event
     member = system.machines.get(given.path)
     if member is None:
         raise _unknown(given, system.machines)
@@ -162,21 +169,22 @@ def _message(system: System, event: Any, *, is_taken: bool = True) -> tuple[Exte
         raise NotPossible(given, f"{given.path!r} has {'finished' if member.is_done else 'failed'}")
     if is_taken and not member.is_started:
         raise NotPossible(given, f"{given.path!r} has not begun: Turn({given.path!r}) starts it")
-    return given, _waiting(system, given, member)
+    return given
 
 
-def _waiting(system: System, given: External | News, member: Member) -> Waiting:
+def _waiting(system: System, given: External | News) -> Waiting:
+    """An event as it waits in an inbox."""
     match given:
         case External(event, data):
             name = exact_text(event, "event")
             return Waiting("event", name, freeze(data, name))
         case Yielded(id, event, data):
             name = exact_text(event, "event")
-            return Waiting("sent", name, freeze(data, name), id, _number(system, given, member))
+            return Waiting("sent", name, freeze(data, name), id, _number(system, given))
         case Completed(id, output):
-            return Waiting("done", "", freeze(output, f"output of {id}"), id, _number(system, given, member))
+            return Waiting("done", "", freeze(output, f"output of {id}"), id, _number(system, given))
         case Failed(id, error):
-            return Waiting("error", "", _error_data(error), id, _number(system, given, member))
+            return Waiting("error", "", _error_data(error), id, _number(system, given))
 
 
 def _error_data(error: Any) -> Any:
@@ -185,7 +193,7 @@ def _error_data(error: Any) -> Any:
     return freeze({"category": "unknown", "message": error} if isinstance(error, str) else error, "error")
 
 
-def _number(system: System, news: News, member: Member) -> int:
+def _number(system: System, news: News) -> int:
     """The number of the invocation that news come from."""
     running = {one.id: one.number for one in in_flight(system.machines, news.path)}
     found = running.get(news.id)
@@ -196,7 +204,7 @@ def _number(system: System, news: News, member: Member) -> int:
     if found is not None:
         raise NotPossible(news, f"actor {news.id!r} runs under number {found} now")
     told = ", ".join(map(repr, running)) or "none"
-    what = "has told its end already" if news.id in member.invocations else "is not running"
+    what = "has told its end already" if news.id in system[news.path].invocations else "is not running"
     raise NotPossible(news, f"actor {news.id!r} {what}; in flight: {told}")
 
 

@@ -59,6 +59,7 @@ from rawko.system import (
     snapshot,
     transition,
 )
+from rawko.system.kinds import MAX_IDLE
 
 KID = parse_chart("""
 statechart:
@@ -455,6 +456,23 @@ def test_steps_share_what_has_not_changed() -> None:
     two, _ = transition(after, Turn())  # the list has grown once already: a second branch has its own
     assert one == two and one.context.seen == ["POKED"] == two.context.seen and after.context.seen == []
     assert "root/kid" in repr(one)
+
+
+def test_a_field_of_one_branch_is_not_in_another() -> None:
+    first, _ = initial(PARENT, BINDINGS, input={"seen": []})
+    kept, _ = settle(transition(first, "ASK")[0])
+    other, _ = transition(first, "POKED")
+    assert dict(kept.context) == {"seen": [], "kept": 42} and dict(other.context) == {"seen": ["POKED"]}
+
+
+def test_what_a_kind_keeps_does_not_grow_with_its_machines() -> None:
+    system = begun()
+    for _ in range(12):
+        system, _ = done(system, "FAMILY")
+        kind = system["root/kid"].kind
+        system, _ = done(system, "LEAVE")
+    assert len(kind._idle) <= MAX_IDLE
+    assert settle(transition(system, "FAMILY")[0])[0]["root/kid"].kind is kind  # made once for the same input
 
 
 def test_a_dump_is_json_and_a_snapshot_is_an_actor_s() -> None:
