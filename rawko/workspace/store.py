@@ -378,11 +378,15 @@ class SnapshotStore:
         """Unified diff between two trees (or snapshots' commits), of some paths or of all. See `diff.unified`."""
         return diff.unified(self._repository, self._objects, before, after, paths)
 
+    @property
+    def is_weighing_due(self) -> bool:
+        """Whether so much was written since the last look that what lies loose may be much."""
+        is_due = self._weighed_at is None or self._objects.written - self._weighed_at >= _WEIGHED_EVERY
+        return self._is_open and is_due
+
     def pack_if_many(self) -> bool:
         """Pack what lies loose in the store if it is much; whether that was done. See `packing.pack_if_many`."""
-        if not self._is_open:
-            return False
-        if self._weighed_at is not None and self._objects.written - self._weighed_at < _WEIGHED_EVERY:
+        if not self.is_weighing_due:
             return False
         self._weighed_at = self._objects.written
         return pack_if_many(self._state, self._repository)

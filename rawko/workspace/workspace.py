@@ -79,15 +79,15 @@ class SnapshotWorkspace:
         hints = None if touched is None else tuple(touched)
         row = self.row
 
-        def capture() -> Snapshot:
+        def capture() -> tuple[Snapshot, bool]:
             self._store.row = row
             taken = self._store.capture(hints, label=label)
             self._store.send()
-            return taken
+            return taken, self._store.is_weighing_due
 
         try:
-            snapshot = await self._run(capture)
-            if not self._is_closed:
+            snapshot, is_weighing_due = await self._run(capture)
+            if is_weighing_due and not self._is_closed:
                 self._thread.submit(self._store.pack_if_many)  # nobody waits for it but the next call
             return snapshot
         except asyncio.CancelledError:

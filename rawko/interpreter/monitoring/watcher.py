@@ -86,16 +86,17 @@ class Watcher:
         name = event.name
         if self.objection is not None or self._is_silent:
             return False
-        if name == STEP_STARTED:
+        if name in _OF_A_STEP:
+            self._has_moved = True
+        elif name == STEP_STARTED:
             self._has_moved = False
             self._clock.set(event.time)
             return self._has_timers or STEP_STARTED in self._hears
-        if name in _OF_A_STEP:
-            self._has_moved = True
-        elif name == STEP_ENDED and not self._has_moved:
-            return False
-        if name == STEP_ENDED and self._duties and self.watched.final:
-            return True
+        elif name == STEP_ENDED:
+            if not self._has_moved:
+                return False
+            if self._duties and self.watched.final:
+                return True
         return name in self._hears and (self._concerns is None or self._concerns(event))
 
     def hear(self, event: MetaEvent) -> Objection | None:
@@ -105,8 +106,9 @@ class Watcher:
             InterpreterError: A function of the monitor has raised.
         """
         if event.name in self._hears:
-            self.interpreter.queue(MetaEvent(event.name, **event.data, context=self.watched.context))
-        if any(step.transitions for step in self.interpreter.execute()):
+            self.interpreter.queue_heard(event.name, {**event.data, "context": self.watched.context})
+        steps = self.interpreter.execute()
+        if not self.is_bound and any(step.transitions for step in steps):
             self.is_bound = True
         self.objection = self._reached()
         if self.objection is None and event.name == STEP_ENDED and self.watched.final:

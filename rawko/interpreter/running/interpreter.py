@@ -402,6 +402,10 @@ class Interpreter(SismicFace):
         if self._observation is not None and self._observation.has_data_model:
             self._observation.is_reachable = is_reachable
 
+    def queue_heard(self, name: str, data: Mapping[str, Any]) -> None:
+        """Queue a meta-event of another machine with its payload as it is: events and contexts are no JSON."""
+        self._machine.push(make_event(name, data))
+
     def queue_first(self, event: Event) -> None:
         """Queue an event before all that wait."""
         self._machine.agenda.push_front(self._machine.now, event)

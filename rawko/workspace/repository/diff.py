@@ -14,6 +14,8 @@ from rawko.workspace.names import Parts, to_text
 from rawko.workspace.repository.objects import MODE_FOLDER, MODE_LINK, Objects
 from rawko.workspace.restore.plan import Step
 
+Entries = dict[bytes, tuple[int, bytes]]
+"""A tree's names with mode and id."""
 Known = dict[Step, FileChange]
 """How some paths changed. The next comparison of nearly the same trees reads only the contents of other paths."""
 
@@ -31,10 +33,10 @@ def changes(
     Raises:
         WorkspaceError: A tree is not in the store, or a file that was not compared before cannot be read.
     """
-    old, new = _tree(repository, objects, before), _tree(repository, objects, after)
+    old, new = (_contents(repository, objects, name) for name in (before, after))
     compared = {} if known is None else known
     try:
-        steps = steps_between(objects, bytes(old.id.raw), bytes(new.id.raw))
+        steps = _steps(objects, (), old, new)
         found = {step: compared.get(step) or _change_of(repository, objects, step) for step in steps}
     except (pygit2.GitError, KeyError) as error:
         raise WorkspaceError(f"trees {before} and {after} cannot be compared: {error}") from error
@@ -50,19 +52,17 @@ def steps_between(objects: Objects, old: bytes, new: bytes) -> Iterator[Step]:
     Raises:
         KeyError: A tree is missing, or damaged.
     """
-    return _steps(objects, (), old, new)
+    return _steps(objects, (), _entries(objects, old), _entries(objects, new))
 
 
-def _steps(objects: Objects, above: Parts, old: bytes | None, new: bytes | None) -> Iterator[Step]:
-    before, after = ({} if tree is None else _entries(objects, tree) for tree in (old, new))
-    for name in before.keys() | after.keys():
+def _steps(objects: Objects, above: Parts, before: Entries, after: Entries) -> Iterator[Step]:
+    for name in {name for name, _ in before.items() ^ after.items()}:
         one, other = before.get(name), after.get(name)
-        if one == other:
-            continue
         parts = (*above, name)
         folders = [None if entry is None or entry[0] != MODE_FOLDER else entry[1] for entry in (one, other)]
         if any(folders):
-            yield from _steps(objects, parts, *folders)
+            inner = [{} if tree is None else _entries(objects, tree) for tree in folders]
+            yield from _steps(objects, parts, *inner)
         files = [None if entry is None or entry[0] == MODE_FOLDER else File(*entry) for entry in (one, other)]
         if any(files):
             yield Step(parts, *files)
@@ -150,8 +150,24 @@ def _check(objects: Objects, old: bytes | None, new: bytes | None) -> None:
                 objects.check(entry[1])
 
 
-def _entries(objects: Objects, tree: bytes) -> dict[bytes, tuple[int, bytes]]:
+def _entries(objects: Objects, tree: bytes) -> Entries:
     return {name: (mode, oid) for name, mode, oid in objects.read_tree(tree)}
+
+
+def _contents(repository: pygit2.Repository, objects: Objects, name: str) -> Entries:
+    """What the tree of this id, or of the commit of this id, holds.
+
+    Raises:
+        WorkspaceError: There is none, or it is damaged.
+    """
+    try:
+        return _entries(objects, bytes.fromhex(name))
+    except (KeyError, ValueError):  # of a commit, or none: that is told there
+        tree = _tree(repository, objects, name)
+    try:
+        return _entries(objects, bytes(tree.id.raw))
+    except KeyError as error:
+        raise WorkspaceError(f"{name!r} names no tree of the snapshot store: {error}") from error
 
 
 def _tree(repository: pygit2.Repository, objects: Objects, name: str) -> pygit2.Tree:
