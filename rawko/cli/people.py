@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from rawko.app.views.offered_rule import offered_rule
-from rawko.app.views.proposal import proposal_of
 from rawko.cli.fitting import fitted
 from rawko.cli.output import Painter, exact, exact_line, visible, visible_line
 from rawko.cli.summary import diff_style
@@ -208,6 +207,8 @@ def _lines_of(question: Question, workspace: Path | None, folder: Path | None) -
         yield from ((line,) for line in visible(question.text).split("\n"))
         return
     if _changes_a_file(question) and workspace is not None:
+        from rawko.app.views.proposal import proposal_of  # not at the top: most runs ask nothing
+
         proposal = proposal_of(question.call.to_json(), workspace)
         if proposal.is_diff:
             yield (f"file_path: {exact_line(str(question.call.input['file_path']))}",)

@@ -19,7 +19,6 @@ from rawko.app.run.parts.monitors import demanded_monitors
 from rawko.app.run.parts.null_ports import StillWorkspace
 from rawko.app.run.parts.toolbox import tool_notes
 from rawko.app.run.stores import Stores
-from rawko.app.verifying.verification import remembered_by
 from rawko.config import ConfigError, Settings
 from rawko.machines import agent_loop
 from rawko.machines.agent_loop.monitors.invariants import monitors as agent_loop_monitors
@@ -84,7 +83,11 @@ async def make_actor(
     chart, bindings, given = machine(provider, marking, workspace)
     recorded = parts.stores.recorded
     demanded = demanded_monitors(settings)
-    remembered = await remembered_by(run, settings, demanded) if demanded and recorded is not None else None
+    remembered = None
+    if demanded and recorded is not None:
+        from rawko.app.verifying.verification import remembered_by  # not at the top: most runs are no resumed ones
+
+        remembered = await remembered_by(run, settings, demanded)
     session = Session(
         run=run,
         log=log,

@@ -40,7 +40,7 @@ def execute(machine: Machine, once: Once, max_macrosteps: int, max_steps: int) -
     limit = max_macrosteps + len(agenda.queue or ()) + len(agenda.heap or ())  # as `_limit`, without a call
     while (step := once()) is not None:
         steps.append(step)
-        if 0 < max_steps == len(steps):
+        if 0 < max_steps == len(steps) or (machine.observer is None and not may_go_on(machine)):
             break
         if len(steps) > limit and max_steps <= 0 and may_go_on(machine):
             raise MacrostepLimitError(max_macrosteps, steps)

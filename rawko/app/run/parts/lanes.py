@@ -13,7 +13,6 @@ from rawko.app.run.budget import Stopwatch
 from rawko.app.run.parts.actor_names import RUN_LANE
 from rawko.config import Settings
 from rawko.interpreter.bindings import Bindings
-from rawko.providers.cassette.tape import numbers_of, ranges_of
 from rawko.providers.metering.account import Account, Bounds
 from rawko.runtime.actor_kinds import ActorFailed
 from rawko.runtime.journal import Journal
@@ -132,6 +131,8 @@ def _further(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Mapping[str,
         if isinstance(inner, Mapping) and "taken" in inner and isinstance(inner["taken"], str):
             further["inner"] = _further(further["inner"] or {}, inner)
     elif isinstance(theirs.get("taken"), str):
+        from rawko.providers.cassette.tape import numbers_of, ranges_of  # not at the top: few runs play a cassette
+
         further["taken"] = ranges_of({*numbers_of(further.get("taken", "")), *numbers_of(theirs["taken"])})
     return further
 
