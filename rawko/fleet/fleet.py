@@ -384,8 +384,8 @@ class Fleet:
         with self._written() as connection:
             records.dismiss(connection, worker)
 
-    def announce(self, worker: str, queues: Sequence[str], slots: int) -> None:
-        """Say what a worker is, which lives: its release, its queues, its slots.
+    def announce(self, worker: str, queues: Sequence[str], slots: int) -> int:
+        """Say what a worker is, which lives: its release, its queues, its slots; how many live, with this one.
 
         Raises:
             FleetError: Also where it would bring the journal into a newer format, which workers at work cannot read.
@@ -401,6 +401,7 @@ class Fleet:
                     "end them first; their runs go on with the new ones"
                 )
             records.announce(connection, worker, values, living)
+        return len(living) + 1
 
     def workers(self) -> Sequence[WorkerRecord]:
         """The workers that live, the oldest first."""

@@ -287,8 +287,9 @@ def list_workers(connection: Connection, living: Collection[str]) -> Sequence[Wo
 
 
 def has_kept(connection: Connection, release: str) -> bool:
-    """Whether a queued run is kept for a release."""
-    mine = select(tasks.c.run).where(tasks.c.state == "queued", tasks.c.kept_for == release).limit(1)
+    """Whether a run is kept for a release: a queued one, or one whose worker may be gone."""
+    open_states = tasks.c.state.in_(("queued", "running"))
+    mine = select(tasks.c.run).where(open_states, tasks.c.kept_for == release).limit(1)
     return connection.execute(mine).first() is not None
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import URL, create_engine, text
 from rawko.fleet.engine import QueueLimits
 from rawko.fleet.errors import FleetError
 from rawko.fleet.fleet import MAX_FAILURES, MAX_TAKEOVERS, Fleet
+from rawko.fleet.releases import own_release
 from rawko.fleet.task import FleetTask
 from tests.fleet.databases import fresh_database
 
@@ -108,6 +109,18 @@ def test_a_task_whose_worker_is_gone_each_time_is_dead_in_the_end(fleet: Fleet) 
     assert dead is not None
     assert (dead.state, dead.failures, dead.takeovers) == ("dead", 0, MAX_TAKEOVERS)
     assert f"its worker w{MAX_TAKEOVERS - 1} was gone" in (dead.reason or "")
+
+
+def test_a_run_that_is_kept_for_a_release_is_taken_up_when_its_worker_is_gone(fleet: Fleet) -> None:
+    (one,) = fleet.submit([_task()])
+    ((claim, _),) = fleet.claim("w1", ["default"], 1)
+    assert fleet.give_back(claim, "w1", waits_for="its release", keep_for=own_release(), steps=8)
+    ((again, _),) = fleet.claim("w2", ["default"], 1)
+    fleet.leave("w2")  # as a killed one: nothing is noted in the record
+    ((last, task),) = fleet.claim("w3", ["default"], 1)
+    assert again.run == last.run == one.run
+    assert task.takeovers == 0, "the record is as it was before"
+    assert fleet.tasks()[0].takeovers == 1
 
 
 def test_a_cancelled_task_is_never_begun(fleet: Fleet) -> None:

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from rawko.fleet.fleet import MAX_TAKEOVERS
+from rawko.fleet.working.worker import pace_s
 from tests.cli.shell import call, says
 from tests.fleet.bed import PATIENCE_S, Bed
 
@@ -202,3 +203,10 @@ def test_a_task_that_kills_its_worker_each_time_is_a_dead_letter_in_the_end(bed:
     assert (task.state, task.takeovers) == ("dead", MAX_TAKEOVERS)
     assert "was gone in the middle of it" in (task.reason or "")
     assert bed.task(other).outcome == "success"
+
+
+def test_many_workers_ask_less_often_each() -> None:
+    alone, few, many = (pace_s(workers, 0.3, 30.0, 5.0) for workers in (1, 9, 90))
+    assert (alone, few, many) == (0.3, 0.3, 3.0)
+    assert pace_s(100_000, 0.3, 30.0, 5.0) == 5.0
+    assert 90 / many == pytest.approx(30.0)

@@ -25,6 +25,7 @@ from sqlalchemy.exc import DBAPIError
 from rawko.fleet.database import shown, telling
 from rawko.fleet.dbos_queue.access import (
     APPLICATION,
+    SCHEMA,
     VERSION,
     VERSIONS,
     WORKFLOW,
@@ -38,8 +39,13 @@ from rawko.fleet.dbos_queue.access import (
 from rawko.fleet.dbos_queue.sessions import Sessions
 from rawko.fleet.engine import MOST_URGENT, Claim, QueueLimits
 from rawko.fleet.errors import FleetError
+from rawko.postgres_sessions import by_itself
 
 _ACTIVE: Final = ("ENQUEUED", "DELAYED", "PENDING")
+_HAS_ANY: Final = f"""SELECT EXISTS (SELECT FROM {SCHEMA}.workflow_status
+        WHERE queue_name = ANY(%(queues)s) AND status = 'ENQUEUED')
+    OR EXISTS (SELECT FROM {SCHEMA}.workflow_status WHERE status = 'DELAYED' AND queue_name = ANY(%(queues)s)
+        AND delay_until_epoch_ms <= extract(epoch FROM clock_timestamp()) * 1000)"""
 
 
 class DbosEngine:
@@ -98,6 +104,8 @@ class DbosEngine:
         versions = (*((_kept(kept_for),) if kept_for else ()), *VERSIONS)
         with self._telling():
             self._free_dead()
+            if not self._has_any(queues):
+                return ()
             self._wake_delayed()
             found: list[Claim] = []
             for queue in queues:
@@ -105,6 +113,10 @@ class DbosEngine:
                     if len(found) < count:
                         found += self._claim_of(worker, queue, count - len(found), without, version)
             return found
+
+    def _has_any(self, queues: Sequence[str]) -> bool:
+        """Whether a task is queued or due: most questions of an idle fleet end here, with one statement."""
+        return bool(by_itself(self._system.engine, _HAS_ANY, {"queues": list(queues)}).fetchone()[0])
 
     def _claim_of(self, worker: str, queue: str, count: int, without: Collection[str], version: str) -> list[Claim]:
         """Claims of one queue: one of each tenant in turn, in an order drawn anew, until there is no room left."""

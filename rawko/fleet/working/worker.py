@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import random
 import signal
 import socket
 import threading
@@ -38,6 +39,12 @@ from rawko.workspace.packs.opening import URL_VARIABLE as PACKS_URL
 
 BEAT_S: Final = 0.5
 CLAIM_S: Final = 0.3
+_BEAT_MOST_S: Final = 1.0
+"""Half of the time after which a worker whose session has ended counts as dead."""
+_CLAIM_MOST_S: Final = 5.0
+BEATS_PER_S: Final = 1_000.0
+CLAIMS_PER_S: Final = 30.0
+"""All workers of a fleet together beat, and ask in vain for tasks, so often at most; see `pace_s`."""
 SIGN_S: Final = 1.0
 ANNOUNCE_S: Final = 5.0
 DRAIN_S: Final = 8.0
@@ -85,6 +92,14 @@ class _Attempt:
     given: set[int] = field(default_factory=set)
 
 
+def pace_s(workers: int, usual_s: float, together_per_s: float, most_s: float) -> float:
+    """The time between two questions of one worker, in seconds: longer where there are many workers.
+
+    9 workers that ask each 0.3 s ask 30 times a second; 90 of them ask each 3 s for the same.
+    """
+    return min(max(usual_s, workers / together_per_s), most_s)
+
+
 def worker_name() -> str:
     """A name of its own for each worker: machine, process, chance."""
     return f"{socket.gethostname()[:40]}-{os.getpid()}-{uuid4().hex[:6]}"
@@ -106,6 +121,7 @@ class Worker:
         self._drained_at: float | None = None
         self._next = dict.fromkeys(("beat", "claim", "sign", "announce"), 0.0)
         self._away_s = 0.0
+        self._living = 1
         self._is_idle = False
         self._loading = threading.Thread(target=self._load, name="loading", daemon=True)
         self._refusal: FleetError | None = None
@@ -164,7 +180,7 @@ class Worker:
                 self._send(attempt, ALIVE)
         self._hear(0.05 if self._attempts else 0.1)
         if now >= self._next["beat"]:
-            self._next["beat"] = now + BEAT_S
+            self._next["beat"] = now + pace_s(self._living, BEAT_S, BEATS_PER_S, _BEAT_MOST_S)
             self._reach(self._speak)
         if now >= self._next["announce"] and not self._away_s:
             self._next["announce"] = now + ANNOUNCE_S
@@ -173,7 +189,9 @@ class Worker:
             self._drained_at is None and not self._loading.is_alive() and len(self._attempts) < self._options.slots
         )
         if is_open and now >= self._next["claim"] and not self._away_s:
-            self._next["claim"] = now + CLAIM_S
+            # Not all of them at the same moments, and a slot that becomes free asks at once (`_ended`).
+            pause_s = pace_s(self._living, CLAIM_S, CLAIMS_PER_S, _CLAIM_MOST_S)
+            self._next["claim"] = now + pause_s * random.uniform(0.9, 1.1)
             self._reach(self._claim)
 
     def _reach(self, call: Callable[[], None]) -> None:
@@ -204,7 +222,7 @@ class Worker:
     # ------------------------------------------------------------ with the database
 
     def _announce(self) -> None:
-        self._fleet.announce(self.name, self._options.queues, self._options.slots)
+        self._living = self._fleet.announce(self.name, self._options.queues, self._options.slots)
 
     def _speak(self) -> None:
         while self._taken:
@@ -229,7 +247,8 @@ class Worker:
     def _claim(self) -> None:
         free = self._options.slots - len(self._attempts)
         found = self._fleet.claim(self.name, self._options.queues, free)
-        self._is_idle = not found and not self._attempts and not self._fleet.has_waiting(self._options.queues)
+        is_asked = self._options.is_once and not found and not self._attempts
+        self._is_idle = is_asked and not self._fleet.has_waiting(self._options.queues)
         for claim, task in found:
             self._begin(claim, task)
 

@@ -62,7 +62,8 @@ def test_a_key_is_shared_by_all_runs_and_the_wait_is_shown(bed: Bed) -> None:
     )
     runs = [bed.submit(ONE, TWO, DONE) for _ in range(3)]
     _ended(bed)
-    assert [bed.task(run).outcome for run in runs] == ["success"] * 3
+    tasks = [bed.task(run) for run in runs]
+    assert [task.outcome for task in tasks] == ["success"] * 3, tasks
     (key,) = [json.loads(line) for line in bed.command("fleet", "limits", "--json").stdout.splitlines()]
     assert (key["name"], key["calls"], key["answering"]) == ("scripted", 9, 0)
     logs = [bed.command("log", run, "--events").stdout for run in runs]
