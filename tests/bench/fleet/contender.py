@@ -18,13 +18,18 @@ class Missing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a contender works: a database without tasks, and an empty folder."""
+    """Where a contender works: a database without tasks, and an empty folder.
+
+    Attributes:
+        answer_s: How long the model takes for an answer.
+    """
 
     url: URL
     folder: Path
     steps: int
     workers: int
     slots: int
+    answer_s: float = 0.0
 
     @property
     def address(self) -> str:

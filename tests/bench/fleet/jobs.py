@@ -1,6 +1,6 @@
 """procrastinate: a chain of jobs per run, one per call of the model or of a tool; each queues the next one.
 
-python -m tests.bench.fleet.jobs ADDRESS SLOTS    # a worker, until it is ended
+python -m tests.bench.fleet.jobs ADDRESS SLOTS ANSWER_S    # a worker, until it is ended
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class Procrastinate:
         asyncio.run(make_tables())
 
     def worker(self, number: int) -> subprocess.Popen[bytes]:
-        words = ["-m", "tests.bench.fleet.jobs", self._place.address, str(self._place.slots)]
+        words = ["-m", "tests.bench.fleet.jobs", self._place.address]
+        words += [str(self._place.slots), str(self._place.answer_s)]
         return start(words, self._place, os.environ, number)
 
     def submit(self, names: Sequence[str]) -> None:
@@ -70,7 +71,7 @@ class Procrastinate:
         self._database.dispose()
 
 
-def _app(address: str) -> tuple[Any, Any]:
+def _app(address: str, answer_s: float = 0.0) -> tuple[Any, Any]:
     """The application with its jobs; the first of a run."""
     try:
         procrastinate: Any = importlib.import_module("procrastinate")
@@ -87,6 +88,7 @@ def _app(address: str) -> tuple[Any, Any]:
         await jobs["ask_model"].defer_async(folder=folder, turn=turn + 1, steps=steps)
 
     async def ask_model(folder: str, turn: int, steps: int) -> None:
+        await asyncio.sleep(answer_s)
         answered = answer(turn, steps)
         if LAST in answered:
             await jobs["end_run"].defer_async(folder=folder, answered=answered)
@@ -98,9 +100,9 @@ def _app(address: str) -> tuple[Any, Any]:
     return app, jobs["ask_model"]
 
 
-def work(address: str, slots: int) -> None:
+def work(address: str, slots: int, answer_s: float) -> None:
     """A worker."""
-    app, _ = _app(address)
+    app, _ = _app(address, answer_s)
 
     async def run() -> None:
         async with app.open_async():
@@ -110,4 +112,4 @@ def work(address: str, slots: int) -> None:
 
 
 if __name__ == "__main__":
-    work(sys.argv[1], int(sys.argv[2]))
+    work(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))

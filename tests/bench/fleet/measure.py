@@ -22,12 +22,13 @@ PATIENCE_S = 3600
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is carried out."""
+    """What is carried out, with a model that takes `answer_s` for an answer."""
 
     runs: int
     steps: int
     workers: int
     slots: int
+    answer_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def measure(contender: Contender, load: Load) -> Measured:
         Wrong: It has not written every file of every run.
     """
     with fresh_database(is_empty=True) as url, tempfile.TemporaryDirectory() as folder:
-        place = Place(url, Path(folder), load.steps, load.workers, load.slots)
+        place = Place(url, Path(folder), load.steps, load.workers, load.slots, load.answer_s)
         contender.prepare(place)
         workers: list[subprocess.Popen[bytes]] = []
         try:

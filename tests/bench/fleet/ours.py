@@ -25,7 +25,7 @@ class Rawko:
     def prepare(self, place: Place) -> None:
         self._place = place
         self._scenario = place.folder / "scenario.json"
-        self._scenario.write_text(as_text(place.steps), encoding="utf-8")
+        self._scenario.write_text(as_text(place.steps, place.answer_s), encoding="utf-8")
         (place.folder / "home").mkdir()
         self._environ = {
             "PATH": os.environ["PATH"],

@@ -1,6 +1,6 @@
 """DBOS as its documentation shows it: a workflow per run, and in it one step per call of the model or of a tool.
 
-python -m tests.bench.fleet.plain_dbos ADDRESS SLOTS STEPS    # a worker, until it is ended
+python -m tests.bench.fleet.plain_dbos ADDRESS SLOTS ANSWER_S    # a worker, until it is ended
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final
 from sqlalchemy import create_engine, text
 
 from tests.bench.fleet.contender import Place, start
-from tests.bench.fleet.work import answer, carry_out
+from tests.bench.fleet.work import ask, carry_out
 
 QUEUE: Final = "bench"
 VERSION: Final = "bench-1"
@@ -42,7 +42,7 @@ class PlainDbos:
 
     def worker(self, number: int) -> subprocess.Popen[bytes]:
         words = ["-m", "tests.bench.fleet.plain_dbos", self._place.address]
-        words += [str(self._place.slots), str(self._place.steps)]
+        words += [str(self._place.slots), str(self._place.answer_s)]
         return start(words, self._place, os.environ, number)
 
     def submit(self, names: Sequence[str]) -> None:
@@ -71,7 +71,7 @@ class PlainDbos:
         self._database.dispose()
 
 
-def work(address: str, slots: int, steps: int) -> None:
+def work(address: str, slots: int, answer_s: float) -> None:
     """A worker."""
     from dbos import DBOS
 
@@ -88,7 +88,7 @@ def work(address: str, slots: int, steps: int) -> None:
 
     @DBOS.step()
     def ask_model(turn: int, steps: int) -> dict[str, Any]:
-        return answer(turn, steps)
+        return ask(turn, steps, answer_s)
 
     @DBOS.step()
     def write_file(folder: str, answered: dict[str, Any]) -> str:
@@ -108,4 +108,4 @@ def work(address: str, slots: int, steps: int) -> None:
 
 
 if __name__ == "__main__":
-    work(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    work(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))

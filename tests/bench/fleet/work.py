@@ -6,6 +6,8 @@ A run of 50 steps is 25 turns: a call of the model, then a call of the tool `wri
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from typing import Any
 from tests.cli.shell import call, says
 
 AGENT = "developer"
+ALLOWED = frozenset({"write", "read", "edit"})
 _LINE = "The turn's own line of text, as long as a short one of a program is.\n"
 
 
@@ -26,11 +29,13 @@ def file_of(turn: int) -> tuple[str, str]:
     return f"part{turn:03}.txt", f"turn {turn}\n{_LINE * 8}"
 
 
-def scenario(steps: int) -> Mapping[str, Any]:
-    """What the scripted provider of rawko answers."""
+def scenario(steps: int, answer_s: float = 0.0) -> Mapping[str, Any]:
+    """What the scripted provider of rawko answers, each time after so many seconds."""
     written = [file_of(turn) for turn in range(turns(steps))]
     replies = [says(AGENT, call("write", file_path=name, content=content)) for name, content in written]
-    return {"scenario": "bench", "replies": [*replies, says(AGENT, call("complete", summary="Written."))]}
+    replies.append(says(AGENT, call("complete", summary="Written.")))
+    delay = {"delay": f"{answer_s * 1000:.0f}ms"} if answer_s else {}
+    return {"scenario": "bench", "replies": [{**reply, **delay} for reply in replies]}
 
 
 def answer(turn: int, steps: int) -> dict[str, Any]:
@@ -39,6 +44,18 @@ def answer(turn: int, steps: int) -> dict[str, Any]:
         return {"tool": "complete", "summary": "Written."}
     name, content = file_of(turn)
     return {"tool": "write", "file_path": name, "content": content}
+
+
+def ask(turn: int, steps: int, answer_s: float) -> dict[str, Any]:
+    """The model's answer after so many seconds, for contenders whose calls may block."""
+    time.sleep(answer_s)
+    return answer(turn, steps)
+
+
+def is_allowed(folder: str, answered: Mapping[str, Any]) -> bool:
+    """Whether a call of a tool may be made: a tool that is known, on a path inside of the folder."""
+    path = os.path.realpath(os.path.join(folder, str(answered.get("file_path", ""))))  # noqa: PTH118 - of texts
+    return answered["tool"] in ALLOWED and path.startswith(os.path.realpath(folder) + os.sep)
 
 
 def carry_out(folder: str, answered: Mapping[str, Any]) -> str:
@@ -58,6 +75,6 @@ def problem(folder: Path, steps: int) -> str:
     return "" if found == expected else f"{folder.name}: {len(found)} of {len(expected)} files, or other contents"
 
 
-def as_text(steps: int) -> str:
+def as_text(steps: int, answer_s: float) -> str:
     """The scenario as a file holds it."""
-    return json.dumps(scenario(steps))
+    return json.dumps(scenario(steps, answer_s))
