@@ -7,6 +7,8 @@ import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 from sqlalchemy import URL, create_engine, text
@@ -17,7 +19,7 @@ from rawko.fleet.limits.usage import Used
 from rawko.journal import SqlJournal
 from rawko.postgres_sessions import by_itself, is_shared, share, shared
 from rawko.runtime.journal import StepRecord
-from rawko.workspace.packs.port import Pack
+from rawko.workspace.packs.port import Pack, PackError
 from rawko.workspace.packs.postgres_store import PostgresPacks
 from tests.fleet.databases import execute, fresh_database
 
@@ -85,6 +87,30 @@ def test_journal_packs_and_limits_take_turns_on_one_connection(url: URL) -> None
     other = SqlJournal(str(url.update_query_dict({"application_name": "other"}).render_as_string(False)))
     assert len(asyncio.run(other.rows("run"))) == 6, "what was written is committed"
     other.dispose()
+
+
+def _begun_together(url: URL, count: int) -> list[int]:
+    """The epochs of so many stores that find no tables, each in a session that knows that there are none."""
+    stores = [PostgresPacks(url.update_query_dict({"application_name": f"s{number}"})) for number in range(count)]
+    together = Barrier(count)
+
+    def begin(number: int) -> int:
+        with pytest.raises(PackError, match="rawko_packs"):
+            stores[number].put(f"run{number}", Pack(1, 1, 0, "0" * 40, 1), b"x")
+        together.wait()
+        return stores[number].begin(f"run{number}")
+
+    with ThreadPoolExecutor(count) as threads:
+        found = list(threads.map(begin, range(count)))
+    for store in stores:
+        store.close()
+    return found
+
+
+def test_processes_that_begin_at_once_make_the_tables_of_packs_once() -> None:
+    for _ in range(5):
+        with fresh_database(is_empty=True) as url:
+            assert _begun_together(url, 8) == [1] * 8
 
 
 def test_a_statement_by_itself_leaves_nothing_open(url: URL) -> None:

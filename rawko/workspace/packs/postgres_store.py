@@ -72,6 +72,8 @@ _BEGIN: Final = f"""INSERT INTO {SCHEMA}.writers (run, epoch) VALUES (%(run)s, 1
 _LIST: Final = f"""SELECT epoch, number, level, head, size FROM {SCHEMA}.packs
     WHERE run = %(run)s ORDER BY epoch, number"""
 _NO_TABLE: Final = "42P01"
+_MADE: Final = ("23505", "42P06", "42P07")
+"""Of a schema or a table that is there already."""
 _ONE: Final = f"""WITH held AS (SELECT epoch FROM {SCHEMA}.writers WHERE run = %(run)s FOR SHARE),
     mine AS (SELECT epoch FROM held WHERE epoch = %(epoch)s),
     noted AS (INSERT INTO {SCHEMA}.packs (run, epoch, number, level, head, size)
@@ -109,8 +111,14 @@ class PostgresPacks:
             except DBAPIError as error:
                 if not _is_empty(error):
                     raise
-            with self._engine.begin() as connection:
-                _make(connection)
+            try:
+                with self._engine.begin() as connection:
+                    _make(connection)
+            except DBAPIError as error:
+                # Another process has made them while this one waited for the lock: PostgreSQL may still believe here
+                # what it found before, that there are none.
+                if getattr(error.orig, "sqlstate", None) not in _MADE:
+                    raise
             return int(by_itself(self._engine, _BEGIN, values).fetchone()[0])
 
     def put(self, run: str, pack: Pack, data: bytes, *, instead_of: Collection[Pack] = ()) -> None:
