@@ -17,6 +17,7 @@ from rawko.system import (
     Completed,
     External,
     Failed,
+    Member,
     StepTaken,
     System,
     Turn,
@@ -221,21 +222,31 @@ def _is_timeout(row: StepRecord) -> bool:
 
 
 def _brought_first(system: System, row: StepRecord) -> System:
-    """The system in which the message that a row has consumed is the first one, if it waits in the inbox: the actor may
-    have been told an end earlier or later."""
+    """The system in which the message that a row has consumed is the first one, if it waits: the actor may have been
+    told an end, or an answer after something was stopped, earlier or later."""
     member = system[row.actor]
-    if row.event is None or member.state.is_due(system.time):
+    state, wanted = member.state, row.event
+    if wanted is None or any(one.due <= system.time and one.event == wanted["name"] for one in state.timers):
         return system
+    for place, (_, _, event) in enumerate(state.queue):
+        if event.name == wanted["name"] and thaw(event.data) == wanted["data"]:
+            rest = (*state.queue[:place], *state.queue[place + 1 :])
+            queue = ((state.queue[0][0], -1, event), *rest)
+            return _with(system, row.actor, member.changed(state._replace(queue=queue), member.inbox))
     for place, one in enumerate(member.inbox):
         name = {"done": f"done.invoke.{one.id}", "error": f"error.invoke.{one.id}"}.get(one.kind, one.event)
         data = {"done": {"output": one.data}, "error": {"error": one.data}}.get(one.kind, one.data)
         running = member.invocations.get(one.id or "")
         is_live = one.id is None or (running is not None and running.number == one.number)
-        if is_live and name == row.event["name"] and thaw(data) == row.event["data"]:
+        if is_live and name == wanted["name"] and thaw(data) == wanted["data"]:
             inbox = (one, *member.inbox[:place], *member.inbox[place + 1 :])
-            machines = {**system.machines, row.actor: replace(member, inbox=inbox)}
-            return replace(system, machines=machines)
+            later = tuple((system.time, state.seq + 1000 + n, event) for n, (_, _, event) in enumerate(state.queue))
+            return _with(system, row.actor, member.changed(state._replace(queue=later), inbox))
     return system
+
+
+def _with(system: System, path: str, member: Member) -> System:
+    return replace(system, machines={**system.machines, path: member})
 
 
 def _is_held_up(effects: list[Any]) -> bool:
