@@ -12,7 +12,8 @@ import pytest
 from rawko.chart import find_chart, load_chart, parse_chart
 from rawko.chart.definition import Chart
 from rawko.cli.proving.monitors import read_monitors
-from rawko.cli.proving.prove import Outputs, prove_command
+from rawko.cli.proving.outputs import Outputs
+from rawko.cli.proving.prove import prove_command
 from rawko.machines.agent_loop.monitors.shipped import shipped_monitors
 from rawko.proving import (
     NO_BOUNDS,

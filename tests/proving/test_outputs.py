@@ -11,8 +11,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from rawko.chart import find_chart
-from rawko.cli.proving.progress import Progress, progress_line
-from rawko.cli.proving.prove import Outputs, prove_command
+from rawko.cli.proving.outputs import Outputs
+from rawko.cli.proving.progress import Look, Progress, progress_line
+from rawko.cli.proving.prove import prove_command
 from rawko.testing.run import run_contracts
 
 BROKEN = """
@@ -286,15 +287,29 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_sees_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert progress_line(200_000, 50_000, 2.0, 1_000_000) == (
-        "rawko: 200,000 configurations found, 150,000 still to be looked at, 100,000 per second; "
-        "at most 8 s more to the limit"
+def test_what_is_left_says_how_long_it_takes() -> None:
+    first, more, fewer = Look(1.0, 100_000, 30_000), Look(2.0, 200_000, 50_000), Look(4.0, 250_000, 240_000)
+    assert progress_line([more], 1_000_000) == (
+        "rawko: 200,000 found, 150,000 of them to be looked at, 100,000/s; at most 8 s more, to the limit"
     )
+    assert progress_line([first, more], 1_000_000).endswith("at most 8 s more, to the limit")
+    assert progress_line([more, fewer], 10_000_000).endswith(
+        "10,000 of them to be looked at, 62,500/s; about 0 s more, as these get fewer"
+    )
+    assert progress_line([first, fewer], 1_000_000).endswith("about 0 s more, as these get fewer")
+    late = Look(5.0, 500_000, 370_000)
+    assert progress_line([more, late], 10_000_000).endswith("about 20 s more, as these get fewer")
+    assert progress_line([more, late], 600_000).endswith("about 1 s more, as these get fewer")
+
+
+def test_a_terminal_sees_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     for stream, is_seen in ((Terminal(), True), (io.StringIO(), False)):
         monkeypatch.setattr(sys, "stderr", stream)
-        with Progress(1_000_000) as progress:
-            progress._last = float("-inf")
+        with Progress(1_000_000, iter([0.0, 1.0, 2.0, 3.0]).__next__) as progress:
             progress(20, 10)
-        assert ("20 configurations found" in stream.getvalue()) is is_seen
+            progress(15, 5)
+            progress.checks("stuck")
+        assert ("20 found, 10 of them" in stream.getvalue()) is is_seen
+        assert ("15 found, 10 of them" in stream.getvalue()) is is_seen
+        assert ("stuck is checked" in stream.getvalue()) is is_seen
         assert stream.getvalue().endswith("\r\x1b[K") is is_seen

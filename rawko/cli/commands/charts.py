@@ -150,7 +150,8 @@ def prove(
     trust_code: TrustCode = False,
 ) -> None:
     """Explore every configuration of a chart. Exit 0: proved, 1: refuted, 3: undetermined."""
-    from rawko.cli.proving.prove import Asked, Outputs, prove_command
+    from rawko.cli.proving.outputs import Outputs
+    from rawko.cli.proving.prove import Asked, prove_command
 
     raise typer.Exit(
         prove_command(

@@ -1,23 +1,54 @@
-"""How far an exploration has come, in one line of a terminal."""
+"""How far an exploration has come, in one line of a terminal, with how long it may still take.
+
+An exploration ends when nothing is left to be looked at. As long as what is left grows, only the limit says when; while
+it gets less, it says so by itself:
+
+    200,000 found, 150,000 to be looked at, and growing       at most 8 s more, to the limit
+    900,000 found, 30,000 to be looked at, 10,000/s fewer     about 3 s more
+"""
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
 
+from rawko.cutting import cut_line
+
 _EVERY_S: Final = 0.5
 _CLEAR: Final = "\r\x1b[K"
+RECENT: Final = 6
+"""Looks by which it is told whether what is left grows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Counts at one moment, in seconds since the exploration began."""
+
+    seconds: float
+    states: int
+    expanded: int
+
+    @property
+    def left(self) -> int:
+        """States whose moves are not known yet."""
+        return self.states - self.expanded
 
 
 class Progress:
     """Called with the states found and those looked at; writes to standard error where that is a terminal."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, now_s: Callable[[], float] = time.monotonic) -> None:
         self._limit = limit
+        self._now_s = now_s
         self._is_shown = sys.stderr.isatty()
-        self._begin = self._last = time.monotonic()
+        self._begin = self._start = self._last = now_s()
+        self._looks: deque[Look] = deque(maxlen=RECENT)
         self._has_written = False
 
     def __enter__(self) -> Progress:
@@ -30,23 +61,39 @@ class Progress:
             print(_CLEAR, end="", file=sys.stderr, flush=True)
 
     def __call__(self, states: int, expanded: int) -> None:
-        now = time.monotonic()
+        now = self._now_s()
         if not self._is_shown or now - self._last < _EVERY_S:
             return
+        if self._looks and expanded < self._looks[-1].expanded:  # another exploration has begun
+            self._looks.clear()
+            self._begin = self._last
         self._last = now
-        print(
-            _CLEAR + progress_line(states, expanded, now - self._begin, self._limit),
-            end="",
-            file=sys.stderr,
-            flush=True,
-        )
+        self._looks.append(Look(now - self._begin, states, expanded))
+        self._write(progress_line(self._looks, self._limit))
+
+    def checks(self, name: str) -> None:
+        """A property is checked now; told where the work has already taken a while."""
+        if self._is_shown and self._now_s() - self._start >= _EVERY_S:
+            self._write(f"rawko: {name} is checked")
+
+    def _write(self, line: str) -> None:
+        line = cut_line(line, shutil.get_terminal_size().columns - 1)  # what is wrapped would not be cleared
+        print(_CLEAR + line, end="", file=sys.stderr, flush=True)
         self._has_written = True
 
 
-def progress_line(states: int, expanded: int, seconds: float, limit: int) -> str:
-    """Counts, speed, and the time after which the limit is reached at the latest."""
-    left = (limit - states) * seconds / states
-    return (
-        f"rawko: {states:,} configurations found, {states - expanded:,} still to be looked at, "
-        f"{states / seconds:,.0f} per second; at most {left:,.0f} s more to the limit"
-    )
+def progress_line(looks: Sequence[Look], limit: int) -> str:
+    """Counts and speed at the last look, and how long it may still take.
+
+    Args:
+        looks: The last ones, at least one, of which each is later than the one before.
+    """
+    now = looks[-1]
+    speed = now.states / now.seconds
+    to_limit = max(0, limit - now.states) / speed
+    first = looks[0]
+    rest = f"at most {to_limit:,.0f} s more, to the limit"
+    if len(looks) > 1 and now.left < first.left:
+        fewer = (first.left - now.left) / (now.seconds - first.seconds)
+        rest = f"about {min(now.left / fewer, to_limit):,.0f} s more, as these get fewer"
+    return f"rawko: {now.states:,} found, {now.left:,} of them to be looked at, {speed:,.0f}/s; {rest}"

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
+from typing import TypeAlias
 
 from rawko.proving.exploring.exploration import DEFAULT_LIMIT, INTERRUPTED, Exploration, Progress, explore
 from rawko.proving.exploring.packing import Outside
@@ -79,6 +80,10 @@ class SplitExploration:
             counts = [found[outside] for found in by_part]
             total += max(counts) if parallel is None else prod(counts[: len(self.division.groups[parallel])])
         return total
+
+
+Found: TypeAlias = Exploration | SplitExploration
+"""What was found of a chart, as a whole or part by part."""
 
 
 def _by_outside(part: Exploration, others: frozenset[int]) -> Counter[Outside]:

@@ -13,7 +13,7 @@ A counterexample of a part becomes one of the whole (`merging`); where it does n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -30,31 +30,42 @@ from rawko.proving.properties import (
     NOTHING_STUCK,
     PROPERTIES,
     asked_by_default,
-    check_properties,
     endless_macrostep,
     reached,
 )
 from rawko.proving.reduction.deadlocks import Unsure, deadlock
 from rawko.proving.reduction.merging import Merging
-from rawko.proving.reduction.split import SplitExploration
+from rawko.proving.reduction.split import Found, SplitExploration
 
 _COUNTED: Final = {"end": "an end can be reached from {}", "cancel": "CANCEL leads to an end from {}"}
 
 
 def check_all(
-    found: Exploration | SplitExploration, names: Iterable[str] = (), monitors: Iterable[MonitorStep] = ()
+    found: Found,
+    names: Iterable[str] = (),
+    monitors: Iterable[MonitorStep] = (),
+    tell: Callable[[str], None] = lambda name: None,
 ) -> list[Finding]:
-    """As `check_properties`, of an exploration of the whole or of parts."""
-    if isinstance(found, Exploration):
-        return check_properties(found, names, monitors)
-    findings = [_check(found, name) for name in tuple(names) or asked_by_default(found.system)]
-    return [*(accepted_by(found.system.bounds, one) for one in findings), *check_monitors(found, monitors)]
+    """As `check_properties`, of an exploration of the whole or of parts.
+
+    Args:
+        tell: Given the name of each property before it is checked.
+    """
+    findings: list[Finding] = []
+    for name in tuple(names) or asked_by_default(found.system):
+        tell(name)
+        finding = PROPERTIES[name](found) if isinstance(found, Exploration) else _check(found, name)
+        findings.append(accepted_by(found.system.bounds, finding))
+    return [*findings, *check_monitors(found, monitors, tell)]
 
 
-def check_monitors(found: Exploration | SplitExploration, monitors: Iterable[MonitorStep]) -> list[Finding]:
+def check_monitors(
+    found: Found, monitors: Iterable[MonitorStep], tell: Callable[[str], None] = lambda name: None
+) -> list[Finding]:
     """Verdicts on monitors alone; those that the bounds accept are marked."""
     findings: list[Finding] = []
     for one in monitors:
+        tell(finding_name(one))
         whole = found if isinstance(found, Exploration) else found.whole(finding_name(one))
         findings.append(accepted_by(whole.system.bounds, check_monitor(whole, one)))
     return findings
