@@ -21,8 +21,12 @@ from tests.fleet.bed import PATIENCE_S, Bed
 ROOT: Final = Path(__file__).parents[2]
 LOOP: Final = "statecharts/agent_loop.yaml"
 ACTIONS: Final = "rawko/machines/agent_loop/actions.py"
-CHANGED: Final = (LOOP, "stopped_by(reason='pause_turn'), target: thinking}", "has_nudges_left, target: thinking}")
-"""A chart in which another transition has another guard: no run that is at work in the old one fits it by its hash."""
+CHANGED: Final = (
+    LOOP,
+    "{guard: next_call_is(tool='complete'), target: done, action: complete_run}",
+    "{guard: next_call_is(tool='complete'), target: failed, action: fail_refused}",
+)
+"""A chart in which a claim of success is a failure: what ends well goes on in the old one."""
 RENAMED: Final = ((LOOP, "action: nudge}", "action: encourage}"), (ACTIONS, "def nudge(", "def encourage("))
 """An action with another name: the old chart cannot be bound any more, the state of every run fits the new one."""
 WITHOUT_A_STATE: Final = (*RENAMED, (LOOP, "checking_gate", "asking_gate"))
@@ -69,9 +73,9 @@ def _charts(bed: Bed, run: str) -> Any:
     return json.loads(record.read_text("utf-8"))["charts"]
 
 
-def _looks_right(bed: Bed, run: str) -> None:
+def _looks_right(bed: Bed, run: str, outcome: str = "success") -> None:
     task = bed.task(run)
-    assert (task.state, task.outcome, task.failures) == ("ended", "success", 0), task
+    assert (task.state, task.outcome, task.failures) == ("ended", outcome, 0), task
     assert (bed.workspace(run) / "log.txt").read_text() == "one\ntwo\nthree\n"
     rows = [seq for seq, _ in bed.rows(run)]
     assert rows == list(range(1, len(rows) + 1))
@@ -105,7 +109,7 @@ def test_runs_go_on_through_a_rolling_deploy_with_the_charts_that_they_began_wit
     marker.unlink()
     for run in (*begun, *later):
         bed.wait_ended(run)
-        _looks_right(bed, run)
+        _looks_right(bed, run, "success" if run in begun else "failure")
     before, after = _charts(bed, begun[0]), _charts(bed, later[0])
     assert before["agent_loop"] != after["agent_loop"]
     assert all(_charts(bed, run) == before for run in begun)
