@@ -36,7 +36,8 @@ class Coverage:
     Attributes:
         states: How often each state was entered or placed.
         transitions: How often each transition was taken, by its index in the chart.
-        guards: How often each guard name had each outcome: (name, outcome).
+        guards: How often each call of a guard had each outcome: (the call as the chart writes it, outcome). Each one of
+            a compound guard counts by itself.
         actors: How often each invocation had each end: (id, "done" or "error").
     """
 
@@ -51,7 +52,7 @@ class Coverage:
         }
         guards = (leaf for t in chart.transitions if t.guard is not None for leaf in leaves(t.guard))
         # Guards of contracts do not count: false there means that the machine has a defect.
-        self._guard_names = sorted({guard.name for guard in guards if isinstance(guard, GuardCall)})
+        self._guard_names = sorted({format_guard(guard) for guard in guards if isinstance(guard, GuardCall)})
 
     # ------------------------------------------------------------ collecting
 
@@ -97,7 +98,7 @@ class Coverage:
 
     @property
     def guard_share(self) -> Share:
-        """Guard outcomes that were seen, two for each name."""
+        """Guard outcomes that were seen, two for each call that the chart writes."""
         total = 2 * len(self._guard_names)
         return Share(total - len(self.missing_guards), total)
 

@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rawko.chart.definition import Chart
+from rawko.chart.definition import Chart, GuardCall, LiteralArgument
+from rawko.chart.expressions.formatting import format_guard
 from rawko.chart.lint import needed_names
+from rawko.chart.lint.walk import guards
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.values import thaw
@@ -54,7 +56,7 @@ class Doubles:
             latest first.
         delays: Named delays, in milliseconds.
         calls: Actions called so far, in order.
-        asked: Guards evaluated so far, with their outcomes, in order.
+        asked: Guards evaluated so far, as the chart writes their calls, with their outcomes, in order.
         mistake: The first mistake of the contract; kept, because a machine may catch the exception.
     """
 
@@ -80,6 +82,7 @@ class Doubles:
             for one in state.invoke
             if one.for_each is not None and isinstance(one.for_each.items, str)
         )
+        self._written = _written_calls(chart)
         self.actions = frozenset(needed.get("action", ())) | own.names("action")
         self._is_watching = True
         self.bindings = self._around(own, needed)
@@ -112,17 +115,25 @@ class Doubles:
             else:
                 raise self._noted(GuardNotGiven(name))
             if self._is_watching:
-                self.asked.append((name, outcome))
+                self.asked += ((text, outcome) for text in self._texts(name, arguments))
             return outcome
 
         return functools.wraps(function)(ask) if function is not None else ask
 
+    def _texts(self, name: str, arguments: Mapping[str, Any]) -> list[str]:
+        """As the chart writes the call; several texts where they differ in what they take from data alone."""
+        written = self._written.get(name, ())
+        if len(written) < 2:
+            return [text for text, _ in written] or [name]
+        plain = thaw(arguments)
+        fitting = [(text, own) for text, own in written if _fits(own, plain)]
+        most = max((len(own) for _, own in fitting), default=0)
+        return [text for text, own in fitting if len(own) == most]
+
     def _given_for(self, name: str, arguments: Mapping[str, Any]) -> bool | None:
         plain = thaw(arguments)
-        for wanted, outcome in self.given_calls[name]:
-            if all(key in plain and plain[key] == value for key, value in wanted.items()):
-                return outcome
-        return None
+        fitting = [one for one in self.given_calls[name] if _fits(one[0], plain)]
+        return max(fitting, key=lambda one: len(one[0]))[1] if fitting else None
 
     def _delay(self, name: str, function: Callable[..., Any] | None) -> Callable[..., Any]:
         def wait(context: Any, event: Any) -> Any:
@@ -152,6 +163,20 @@ class Doubles:
             yield
         finally:
             self._is_watching = before
+
+
+def _written_calls(chart: Chart) -> dict[str, list[tuple[str, dict[str, Any]]]]:
+    """By the name of a guard: each text of a call of it in the chart, with the arguments that are written there."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for use in guards(chart):
+        if isinstance(use.guard, GuardCall):
+            own = {key: thaw(one.value) for key, one in use.guard.arguments if isinstance(one, LiteralArgument)}
+            found.setdefault(use.guard.name, {})[format_guard(use.guard)] = own
+    return {name: list(calls.items()) for name, calls in found.items()}
+
+
+def _fits(written: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool:
+    return all(key in arguments and arguments[key] == value for key, value in written.items())
 
 
 def _nothing(context: Any, event: Any) -> None:

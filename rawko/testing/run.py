@@ -117,6 +117,7 @@ def run_contracts(
     *,
     report: TextIO | None = None,
     is_verbose: bool = False,
+    has_table: bool = True,
     only: str | None = None,
     trusted: bool = False,
     surroundings: Surroundings | None = None,
@@ -131,6 +132,7 @@ def run_contracts(
             (see `rawko.runtime.bindings_lookup`).
         report: Receives the report for people: scenarios as they end, failures, the coverage table. None: no report.
         is_verbose: Also list what is not covered.
+        has_table: Print how much is covered.
         only: Run only the scenarios whose name contains this, in any case.
         trusted: Run the Python code of plain sismic charts; otherwise a chart with code is an error.
         surroundings: Use these, and no conftest.py, configuration, plugin or package of the project.
@@ -161,7 +163,7 @@ def run_contracts(
         raise listener.unwritten
     result = listener.result()
     if report is not None:
-        _conclude(result, report, is_verbose)
+        _conclude(result, report, is_verbose, has_table)
     return result
 
 
@@ -292,14 +294,14 @@ def _scenario_of(item: Any) -> str:
 _MARKS = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}
 
 
-def _conclude(result: ContractResult, report: TextIO, is_verbose: bool) -> None:
+def _conclude(result: ContractResult, report: TextIO, is_verbose: bool, has_table: bool) -> None:
     from rawko.testing.coverage import coverage_table
 
     for text in (r.text for r in result.scenarios if r.outcome == "failed"):
         print(f"\n{visible(text)}", file=report)
     for error in result.errors:
         print(f"\n{visible(error)}", file=report)
-    if result.coverage:
+    if result.coverage and has_table:
         print(f"\n{visible(coverage_table(result.coverage, is_verbose=is_verbose))}", file=report)
     skipped = f", {result.skipped} skipped" if result.skipped else ""
     print(f"\n{result.passed} passed, {result.failed} failed{skipped}", file=report)

@@ -91,6 +91,8 @@ def test_too_little_is_a_failure(fetcher: Shell, percent: str, code: int) -> Non
 
 def test_all_of_a_chart_can_be_asked_for(fetcher: Shell) -> None:
     fetcher.write("fetcher.feature", CONTRACT + REST)
+    assert "guard outcomes" in fetcher("test", "fetcher.yaml", "--cov").out
+    assert "guard outcomes" not in fetcher("test", "fetcher.yaml", "--no-cov").out
     assert fetcher("test", "fetcher.yaml", "--fail-under", "100").code == 0
     wrong = fetcher("test", "fetcher.yaml", "--fail-under", "101")
     assert (wrong.code, "--fail-under" in wrong.err) == (2, True)

@@ -512,10 +512,43 @@ def test_coverage_counts_what_scenarios_went_through() -> None:
     play(("when", 'I send event ORDER with item="tea"'), coverage=coverage)
     assert coverage.states["serving"] == 1
     assert [t.events for t in CHART.transitions if coverage.transitions[t.index]] == [("ORDER",)]
-    assert coverage.guards == {("is_open", True): 2, ("has_stock", True): 1, ("has_stock", False): 1}
+    stock = "has_stock(item=event.item)"
+    assert coverage.guards == {("is_open", True): 2, (stock, True): 1, (stock, False): 1}
     assert ("is_open", False) in coverage.missing_guards
-    assert ("has_stock", False) not in coverage.missing_guards
+    assert (stock, False) not in coverage.missing_guards
     assert "thinking" in {state.name for state in coverage.missing_states}
+
+
+def test_each_call_in_a_guard_counts_by_itself() -> None:
+    chart = parse_chart("""
+statechart:
+  name: guarded
+  root state:
+    name: guarded
+    initial: a
+    states:
+      - name: a
+        transitions:
+          - {event: GO, guard: "has(kind='x') and (not has(kind='y') or has(kind=event.kind))", target: b}
+      - {name: b}
+""")
+    coverage = Coverage(chart)
+    play(("given", "guard has is true"), ("when", "I send event GO"), chart=chart, bindings=None, coverage=coverage)
+    assert coverage.guard_share == (3, 6)
+    assert coverage.missing_guards == [
+        ("has(kind='x')", False),
+        ("has(kind='y')", False),
+        ("has(kind=event.kind)", False),
+    ]
+    play(
+        ("given", "guard has is true"),
+        ("given", "guard \"has(kind='y')\" is false"),
+        ("when", "I send event GO"),
+        chart=chart,
+        bindings=None,
+        coverage=coverage,
+    )
+    assert coverage.missing_guards == [("has(kind='x')", False), ("has(kind=event.kind)", False)]
 
 
 Json = st.recursive(

@@ -27,6 +27,7 @@ class Wanted:
             its guards, of the ends of its actors.
         junit: Where the results are written as JUnit's XML.
         html: Where they are written as a page.
+        has_table: Print how much of each chart is covered.
     """
 
     scenario: str | None = None
@@ -35,6 +36,7 @@ class Wanted:
     fail_under: float | None = None
     junit: Path | None = None
     html: Path | None = None
+    has_table: bool = True
 
 
 def test_command(charts: Sequence[Path], *, bindings: str | None, wanted: Wanted, is_trusted: bool = False) -> int:
@@ -51,7 +53,13 @@ def test_command(charts: Sequence[Path], *, bindings: str | None, wanted: Wanted
     try:
         charts = chart_files(charts, with_feature=True)
         result = trusted_results(
-            charts, bindings, is_trusted=is_trusted, report=report, is_verbose=is_verbose, only=scenario
+            charts,
+            bindings,
+            is_trusted=is_trusted,
+            report=report,
+            is_verbose=is_verbose,
+            has_table=wanted.has_table,
+            only=scenario,
         )
     except (ContractsUnavailable, ConfigError, NoSuchChart) as error:
         return complain(str(error))

@@ -57,6 +57,7 @@ def test(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON, as the last line.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Also list what is not covered.")] = False,
+    cov: Annotated[bool, typer.Option("--cov/--no-cov", help="Tell how much of each chart is covered.")] = True,
     fail_under: Annotated[
         Optional[float],  # noqa: UP045
         typer.Option(min=0.0, max=100.0, metavar="PERCENT", help="Fail where less of a chart is covered."),
@@ -74,7 +75,7 @@ def test(
     """Run the .feature contracts beside the charts; a coverage table at the end."""
     from rawko.cli.authoring.contracts import Wanted, test_command
 
-    wanted = Wanted(scenario, json, verbose, fail_under, junit, html)
+    wanted = Wanted(scenario, json, verbose, fail_under, junit, html, cov)
     raise typer.Exit(test_command(charts, bindings=bindings, wanted=wanted, is_trusted=trust))
 
 
