@@ -137,8 +137,8 @@ def _guards(seen: Scene, *, has_functions: bool) -> list[Line]:
         ConfigError: It has none.
     """
     outcomes: dict[str, set[bool]] = {}
-    for name, outcome in seen.doubles.asked:
-        outcomes.setdefault(name, set()).add(outcome)
+    for call, outcome in seen.doubles.asked:
+        outcomes.setdefault(call.partition("(")[0], set()).add(outcome)  # given by name, whatever its arguments were
     if torn := [name for name, found in outcomes.items() if len(found) > 1 and not has_functions]:
         raise ConfigError(f"guard {torn[0]!r} comes out both ways in this step, which a scenario cannot give; {ADVICE}")
     return [
