@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from rawko.interpreter.monitoring.guarding import MonitorViolated, watch
     from rawko.interpreter.monitoring.monitor import MONITOR_GUARDS, Monitor
     from rawko.testing.actor import TestActor, create_test_actor
-    from rawko.testing.coverage import Coverage, coverage_table
+    from rawko.testing.coverage.counts import Coverage
+    from rawko.testing.coverage.table import coverage_table
     from rawko.testing.doubles import Doubles, scripted_actor
     from rawko.testing.errors import ContractBroken, ContractMistake, ContractsUnavailable
     from rawko.testing.model_based.chart_machine import chart_machine
@@ -22,7 +23,8 @@ _HOMES = {
     "rawko.interpreter.monitoring.guarding": ("MonitorViolated", "watch"),
     "rawko.interpreter.monitoring.monitor": ("MONITOR_GUARDS", "Monitor"),
     "rawko.testing.actor": ("TestActor", "create_test_actor"),
-    "rawko.testing.coverage": ("Coverage", "coverage_table"),
+    "rawko.testing.coverage.counts": ("Coverage",),
+    "rawko.testing.coverage.table": ("coverage_table",),
     "rawko.testing.doubles": ("Doubles", "scripted_actor"),
     "rawko.testing.errors": ("ContractBroken", "ContractMistake", "ContractsUnavailable"),
     "rawko.testing.model_based.chart_machine": ("chart_machine",),

@@ -12,8 +12,9 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.data.events import Event, make_event
 from rawko.interpreter.data.steps import Receipt, Step
+from rawko.interpreter.running.choices import Selections
 from rawko.interpreter.running.explain import Refusal
-from rawko.testing.coverage import Coverage
+from rawko.testing.coverage.counts import Coverage
 from rawko.testing.doubles import Call, Doubles
 from rawko.testing.errors import ContractMistake
 from rawko.testing.placing import Placed, make_machine
@@ -53,17 +54,20 @@ def create_test_actor(
     doubles = Doubles(definition, bindings)
     doubles.given.update(guards or {})
     states = (state,) if isinstance(state, str) else tuple(state)
-    return TestActor(doubles, input=input or {}, context=context or {}, states=states)
+    covered = Coverage(definition)
+    return TestActor(doubles, input=input or {}, context=context or {}, states=states, coverage=covered)
 
 
 class TestActor:
     """A machine whose actors' results the test supplies; made by `create_test_actor`.
 
+    Args:
+        coverage: Receives what the machine covers; without it, nothing is counted.
+
     Attributes:
         interpreter: The machine itself.
         recorder: Every step so far.
         doubles: The replaced guards, and the calls of actions.
-        coverage: The coverage of the chart by this machine.
     """
 
     __test__ = False  # pytest would take the class for a test class, because of its name
@@ -84,11 +88,13 @@ class TestActor:
         self.doubles = doubles
         self.chart = chart
         self.recorder = Recorder()
-        self.coverage = Coverage(chart) if coverage is None else coverage
+        self._coverage = coverage
+        self._selections: Selections | None = None
         placed = Placed(chart, bindings, states=states, context=context, input=input)
         self.without_input = placed.without_input
         self.interpreter = make_machine(chart, bindings, input)
         restored = self.interpreter.restore(placed.snapshot)
+        self._watch()
         if not states:
             self._run()
             return
@@ -152,6 +158,12 @@ class TestActor:
         changed = make_machine(self.chart, self.doubles.bindings, {}, self.interpreter.clock)
         changed.restore(snapshot)
         self.interpreter = changed
+        self._watch()
+
+    def _watch(self) -> None:
+        """Note the machine's selections from now on; those of its restoring are none of a step."""
+        if self._coverage is not None:
+            self._selections = self._coverage.watch(self.interpreter)
 
     def _take(self, event: Event) -> None:
         self.interpreter.queue(event)
@@ -175,9 +187,21 @@ class TestActor:
 
     def _record(self, step: Step) -> None:
         self.recorder.record(step)
-        self.coverage.observe(step)
+        if self._coverage is not None:
+            self._coverage.observe(step, () if self._selections is None else self._selections.take())
 
     # ------------------------------------------------------------ what can be seen
+
+    @property
+    def coverage(self) -> Coverage:
+        """How much of the chart this machine has been through.
+
+        Raises:
+            ContractMistake: It is not counted.
+        """
+        if self._coverage is None:
+            raise ContractMistake("what this machine covers is not counted: give it a Coverage")
+        return self._coverage
 
     @property
     def configuration(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.errors import InterpreterError
 from rawko.runtime.bindings_lookup import find_bindings
 from rawko.runtime.errors import BindingsNotFound
-from rawko.testing.coverage import Coverage
+from rawko.testing.coverage.counts import Coverage
 from rawko.testing.errors import ContractBroken, ContractMistake, ContractsUnavailable
 from rawko.testing.scene import Scene, StepText
 from rawko.testing.steps.book import BOOK
@@ -35,6 +35,9 @@ BINDINGS_OF = pytest.StashKey[Callable[[Chart], Bindings | None]]()
 
 STEP = pytest.StashKey[Any]()
 """The step that a scenario is executing, in its item's stash."""
+
+IS_COVERED = pytest.StashKey[bool]()
+"""Whether to count what contracts cover, whatever the options of the command line say."""
 
 _COVERAGE = pytest.StashKey[dict[str, Coverage]]()
 _PYTEST_BDD = ("pytest-bdd", "pytest_bdd.plugin")
@@ -122,7 +125,11 @@ class ContractFile(pytest.Module):
             return find(chart)
         return find_bindings(chart, module=self.config.getoption("--rawko-bindings"))
 
-    def _coverage(self, chart: Chart) -> Coverage:
+    def _coverage(self, chart: Chart) -> Coverage | None:
+        config = self.config
+        is_asked_for = config.getoption("--rawko-coverage") or config.getoption("--rawko-fail-under") is not None
+        if not config.stash.get(IS_COVERED, is_asked_for):
+            return None
         table = self.config.stash.setdefault(_COVERAGE, {})
         return table.setdefault(str(self.chart_path), Coverage(chart))
 
@@ -146,7 +153,7 @@ def _place(item: pytest.Function) -> str:
     return f"Scenario: {name}{at}"
 
 
-def _scene_fixture(chart: Chart, bindings: Bindings | None, feature: Any, coverage: Coverage) -> Any:
+def _scene_fixture(chart: Chart, bindings: Bindings | None, feature: Any, coverage: Coverage | None) -> Any:
     # A background runs once per scenario, so a reproduced scenario does not include it.
     scenarios = {
         name: _texts(template.render({}).steps[len(template.all_background_steps) :])

@@ -105,7 +105,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if not config.getoption("--rawko-coverage"):
         return
     from rawko.testing.collect import coverage_of
-    from rawko.testing.coverage import coverage_table
+    from rawko.testing.coverage.table import coverage_table
 
     found = coverage_of(config)
     if found:

@@ -18,7 +18,7 @@ from rawko.vocabulary.visible import visible, visible_line
 if TYPE_CHECKING:
     from rawko.chart.definition import Chart
     from rawko.interpreter.bindings import Bindings
-    from rawko.testing.coverage import Coverage
+    from rawko.testing.coverage.counts import Coverage
 
 Outcome = Literal["passed", "failed", "skipped"]
 
@@ -41,7 +41,7 @@ class ContractResult:
     Attributes:
         scenarios: In order of execution.
         errors: What could not be run, in words: a chart without contract, a feature or chart that cannot be read.
-        coverage: One object per chart that was run.
+        coverage: One object per chart that was run; none where it was not counted.
     """
 
     scenarios: tuple[ScenarioResult, ...] = ()
@@ -118,6 +118,7 @@ def run_contracts(
     report: TextIO | None = None,
     is_verbose: bool = False,
     has_table: bool = True,
+    is_covered: bool = True,
     only: str | None = None,
     trusted: bool = False,
     surroundings: Surroundings | None = None,
@@ -133,6 +134,7 @@ def run_contracts(
         report: Receives the report for people: scenarios as they end, failures, the coverage table. None: no report.
         is_verbose: Also list what is not covered.
         has_table: Print how much is covered.
+        is_covered: Count it; it takes time.
         only: Run only the scenarios whose name contains this, in any case.
         trusted: Run the Python code of plain sismic charts; otherwise a chart with code is an error.
         surroundings: Use these, and no conftest.py, configuration, plugin or package of the project.
@@ -145,7 +147,9 @@ def run_contracts(
     import pytest
 
     features, errors = _features(charts)
-    listener = _Listener(None if isinstance(bindings, str) else bindings, report, errors, only, surroundings)
+    listener = _Listener(
+        None if isinstance(bindings, str) else bindings, report, errors, only, surroundings, is_covered
+    )
     if features:
         module = [f"--rawko-bindings={bindings}"] if isinstance(bindings, str) else []
         module += ["--rawko-trust-code"] if trusted else []
@@ -216,6 +220,7 @@ class _Listener:
     errors: list[str]
     only: str | None = None
     surroundings: Surroundings | None = None
+    is_covered: bool = True
     asked: frozenset[Path] = frozenset()
     scenarios: list[ScenarioResult] = field(default_factory=list)
     coverage: list[Coverage] = field(default_factory=list)
@@ -226,8 +231,9 @@ class _Listener:
         self._session = session
 
     def pytest_configure(self, config: Any) -> None:
-        from rawko.testing.collect import BINDINGS, BINDINGS_OF
+        from rawko.testing.collect import BINDINGS, BINDINGS_OF, IS_COVERED
 
+        config.stash[IS_COVERED] = self.is_covered
         if self.bindings is not None:
             config.stash[BINDINGS] = self.bindings
         if self.surroundings is not None:
@@ -295,7 +301,7 @@ _MARKS = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}
 
 
 def _conclude(result: ContractResult, report: TextIO, is_verbose: bool, has_table: bool) -> None:
-    from rawko.testing.coverage import coverage_table
+    from rawko.testing.coverage.table import coverage_table
 
     for text in (r.text for r in result.scenarios if r.outcome == "failed"):
         print(f"\n{visible(text)}", file=report)

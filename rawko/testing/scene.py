@@ -19,7 +19,7 @@ from rawko.interpreter.data.values import Vector, thaw
 from rawko.interpreter.errors import InterpreterError
 from rawko.interpreter.stepping.machine import model_of
 from rawko.testing.actor import TestActor
-from rawko.testing.coverage import Coverage
+from rawko.testing.coverage.counts import Coverage
 from rawko.testing.doubles import Call, Doubles
 from rawko.testing.errors import ContractBroken, ContractMistake
 from rawko.testing.matching import shown
@@ -38,7 +38,7 @@ class Scene:
 
     Args:
         scenarios: Steps of the feature's scenarios by name, for "I reproduce".
-        coverage: Receives what the scenario covers.
+        coverage: Receives what the scenario covers; without it, nothing is counted.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Scene:
         self.chart = self.doubles.chart
         self.book = book
         self.scenarios = scenarios or {}
-        self.coverage = Coverage(self.chart) if coverage is None else coverage
+        self.coverage = coverage
         self.given_states: list[str] = []
         self.given_context: dict[str, Any] = {}
         self.given_input: dict[str, Any] = {}
@@ -94,7 +94,8 @@ class Scene:
                 raise self.doubles.mistake from None
             raise ContractBroken(f"the machine raised {type(error).__name__}: {error}{self.report()}") from error
         finally:
-            self.coverage.ask(self.doubles.asked[asked:])
+            if self.coverage is not None:
+                self.coverage.ask(self.doubles.asked[asked:])
         if self.doubles.mistake is not None:
             raise self.doubles.mistake
 

@@ -69,7 +69,8 @@ def test_ends_of_actors_and_each_part_of_a_guard_are_counted(fetcher: Shell) -> 
     done = fetcher("test", "fetcher.yaml", "--verbose")
     assert done.code == 0, done.text
     for told in (
-        "fetcher  4/4 (100 %)  2/3 (66 %)   2/4 (50 %)      1/2 (50 %)",
+        "fetcher  4/4 (100 %)  2/3 (66 %)   1/2 (50 %)  2/4 (50 %)      1/2 (50 %)",
+        "fetcher.yaml:8:23: decision of 'idle' on GO: 1 of 2 never taken: no transition",
         "guard 'is_open' was never false",
         "guard 'is_late' was never true",
         "actor 'page' never failed",
@@ -78,7 +79,9 @@ def test_ends_of_actors_and_each_part_of_a_guard_are_counted(fetcher: Shell) -> 
     found = fetcher("test", "fetcher.yaml", "--json").report["coverage"][0]
     assert (found["actors"], found["missing_actors"]) == ([1, 2], [{"actor": "page", "end": "error"}])
     fetcher.write("fetcher.feature", CONTRACT + REST)
-    assert "2/2 (100 %)" in fetcher("test", "fetcher.yaml").out
+    everything = fetcher("test", "fetcher.yaml")
+    assert "2/2 (100 %)" in everything.out
+    assert "4/4 (100 %)  3/3 (100 %)  2/2 (100 %)  4/4 (100 %)     2/2 (100 %)" in everything.out
 
 
 @pytest.mark.parametrize(("percent", "code"), [("50", 0), ("50.1", 1), ("100", 1)])
@@ -93,6 +96,7 @@ def test_all_of_a_chart_can_be_asked_for(fetcher: Shell) -> None:
     fetcher.write("fetcher.feature", CONTRACT + REST)
     assert "guard outcomes" in fetcher("test", "fetcher.yaml", "--cov").out
     assert "guard outcomes" not in fetcher("test", "fetcher.yaml", "--no-cov").out
+    assert fetcher("test", "fetcher.yaml", "--no-cov", "--json").report["coverage"][0]["decisions"] == [2, 2]
     assert fetcher("test", "fetcher.yaml", "--fail-under", "100").code == 0
     wrong = fetcher("test", "fetcher.yaml", "--fail-under", "101")
     assert (wrong.code, "--fail-under" in wrong.err) == (2, True)
@@ -110,7 +114,14 @@ def test_results_are_written_as_junit_also_where_a_scenario_fails(fetcher: Shell
         "errors": "0",
         "skipped": "0",
     }
-    good, bad = suite
+    properties, good, bad = suite
+    assert {one.get("name"): one.get("value") for one in properties} == {
+        "covered states": "4/4",
+        "covered transitions": "2/3",
+        "covered decisions": "2/2",
+        "covered guard outcomes": "3/4",
+        "covered ends of actors": "1/2",
+    }
     assert (good.get("name"), len(good)) == ("it fetches", 0)
     assert bad.get("name") == "it is closed <&>"
     assert 'Then state "done" is active' in (bad[0].text or "")
@@ -128,5 +139,6 @@ def test_the_page_draws_what_is_reached_names_the_rest_and_runs_nothing(fetcher:
     drawn = ET.fromstring(b64decode(data))
     lit = {each.get("data-state") for each in drawn.iter() if "active" in (each.get("class") or "").split()}
     assert lit >= {"idle", "fetching", "done"}, lit
+    assert "<th>decisions</th>" in found and "decision of &#x27;idle&#x27;" not in found
     assert "guard &#x27;is_late&#x27; was never true" in found
     assert "actor &#x27;page&#x27; never failed" in found

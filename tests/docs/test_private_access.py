@@ -31,7 +31,7 @@ ROWS: dict[str, dict[str, str]] = {
     )
     | dict.fromkeys(("_execute_code", "_evaluate_code"), "sismic's evaluators have no public way to run one piece"),
     "interpreter/migrating/migrate.py": {"_machine": FACE},
-    "interpreter/running/choices.py": {"_machine": FACE},
+    "interpreter/running/choices.py": {"_observed": FACE},
     "interpreter/running/replay.py": {"_machine": FACE},
     "interpreter/running/states.py": {"_machine": FACE},
     "interpreter/running/driving.py": {"_steps": STEP},

@@ -190,7 +190,17 @@ def test_the_coverage_table_names_what_is_missing_and_where() -> None:
     actor.send("FETCH")
     actor.coverage.ask(actor.doubles.asked)
     table = coverage_table([actor.coverage]).splitlines()
-    assert table[0].split() == ["chart", "states", "transitions", "guard", "outcomes", "ends", "of", "actors"]
+    assert table[0].split() == [
+        "chart",
+        "states",
+        "transitions",
+        "decisions",
+        "guard",
+        "outcomes",
+        "ends",
+        "of",
+        "actors",
+    ]
     assert table[2].split() == [
         "fetcher",
         "3/3",
@@ -198,6 +208,9 @@ def test_the_coverage_table_names_what_is_missing_and_where() -> None:
         "%)",
         "1/4",
         "(25",
+        "%)",
+        "1/2",
+        "(50",
         "%)",
         "1/2",
         "(50",

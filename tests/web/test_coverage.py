@@ -52,6 +52,17 @@ def test_visits_are_counted_and_nothing_that_is_not_trusted_is_run(serve: Serve,
     assert told["visits"] == {
         "states": {"door": 1, "closed": 2, "opened": 2, "broken": 0},
         "transitions": [2, 1, 0],
+        "decisions": [
+            {
+                "position": told["missing_decisions"][0]["position"],
+                "state": "closed",
+                "event": "OPEN",
+                "branches": [
+                    {"transition": 0, "text": "-> opened [is_unlocked]", "count": 2},
+                    {"transition": None, "text": "no transition", "count": 0},
+                ],
+            }
+        ],
         "guards": {"is_unlocked": [2, 0]},
     }
     assert told["missing_states"] == ["broken"]
@@ -81,11 +92,19 @@ def test_what_is_never_visited_is_marked_on_the_chart(tab: Callable[..., Tab], d
     page.wait_for_selector(".drawing svg")
     page.get_by_role("button", name="Coverage").click()
     page.wait_for_selector(".coverage .shares")
-    assert page.locator(".coverage .share").all_inner_texts() == ["states 3/4", "transitions 2/3", "guard outcomes 1/2"]
+    assert page.locator(".coverage .share").all_inner_texts() == [
+        "states 3/4",
+        "transitions 2/3",
+        "decisions 1/2",
+        "guard outcomes 1/2",
+        "ends of actors 0/0",
+    ]
     assert page.locator("[data-state].missed").evaluate_all("all => all.map(one => one.dataset.state)") == ["broken"]
     assert page.locator(".never[data-transition]").evaluate_all("all => all.map(one => one.dataset.transition)") == [
         "2"
     ]
+    undecided = page.locator("[data-state].never-idle").evaluate_all("all => all.map(one => one.dataset.state)")
+    assert undecided == ["closed"], "it was never asked in vain"
     assert page.locator('[data-state="opened"] .heat-badge').text_content() == "2×"
     strokes = """() => [...document.querySelectorAll('[data-state].missed > .shape, .never > .line, .line.never')]
         .map(one => getComputedStyle(one).stroke)"""
@@ -98,6 +117,8 @@ def test_what_is_never_visited_is_marked_on_the_chart(tab: Callable[..., Tab], d
     assert lines == [["10", "2×"], ["13", "1×"], ["14", "never"]]
     page.get_by_role("button", name="never taken").click()
     assert page.locator(".line.here").get_attribute("data-line") == "14"
+    page.get_by_role("button", name="decision of closed on OPEN never took no transition").click()
+    assert page.locator(".line.here").get_attribute("data-line") == "10"
     (door.folder / "door.yaml").write_text(DOOR.replace("BREAK", "FALL"), encoding="utf-8")
     page.wait_for_selector('.source:has-text("FALL")')
-    assert page.locator(".missed, .never, [data-visits]").count() == 0, "of the chart as it was"
+    assert page.locator(".missed, .never, .never-idle, [data-visits]").count() == 0, "of the chart as it was"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rawko.chart.definition import Chart, Constant, Guard, State, Transition
 from rawko.chart.errors import Diagnostic
@@ -89,7 +89,7 @@ def undecided_transients(chart: Chart) -> Iterator[Diagnostic]:
     for state in chart:
         if TRANSIENT not in state.tags:
             continue
-        if not _is_decided([each for each in state.transitions if not each.events and each.targets]):
+        if not is_decided([each.guard for each in state.transitions if not each.events and each.targets]):
             message = (
                 f"state {state.name!r} is tagged {TRANSIENT!r}, but a machine can be stuck in it: "
                 "give it a last 'always' without a guard"
@@ -111,7 +111,7 @@ def undecided_choices(chart: Chart) -> Iterator[Diagnostic]:
             and TRANSIENT not in state.tags
             and not state.invoke
             and all(not each.events for each in state.transitions)
-            and not _is_decided(ways)
+            and not is_decided([each.guard for each in ways])
             and not any(_may_leave(chart[name]) for name in chart.ancestors(state.name))
         ):
             message = (
@@ -130,8 +130,8 @@ def _may_leave(state: State) -> bool:
     )
 
 
-def _is_decided(ways: list[Transition]) -> bool:
-    """Whether one of these transitions is always taken."""
-    if any(walk.is_always_true(each.guard) for each in ways):
+def is_decided(guards: Sequence[Guard | None]) -> bool:
+    """Whether one of these guards is always true, whatever the others are; None is no guard."""
+    if any(map(walk.is_always_true, guards)):
         return True
-    return len(ways) <= MAX_EARLIER and is_implied(None, [_guard(each) for each in ways])
+    return len(guards) <= MAX_EARLIER and is_implied(None, [Constant(True) if g is None else g for g in guards])

@@ -23,8 +23,8 @@ class Wanted:
 
     Attributes:
         scenario: Only those whose name contains it.
-        fail_under: Percent of a chart that have to be covered: of its states, of its transitions, of the outcomes of
-            its guards, of the ends of its actors.
+        fail_under: Percent of a chart that have to be covered: of its states, of its transitions, of the branches of
+            its decisions, of the outcomes of its guards, of the ends of its actors.
         junit: Where the results are written as JUnit's XML.
         html: Where they are written as a page.
         has_table: Print how much of each chart is covered.
@@ -37,6 +37,11 @@ class Wanted:
     junit: Path | None = None
     html: Path | None = None
     has_table: bool = True
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether something of the output says what is covered."""
+        return self.has_table or self.as_json or self.fail_under is not None or self.html is not None
 
 
 def test_command(charts: Sequence[Path], *, bindings: str | None, wanted: Wanted, is_trusted: bool = False) -> int:
@@ -59,6 +64,7 @@ def test_command(charts: Sequence[Path], *, bindings: str | None, wanted: Wanted
             report=report,
             is_verbose=is_verbose,
             has_table=wanted.has_table,
+            is_covered=wanted.is_covered,
             only=scenario,
         )
     except (ContractsUnavailable, ConfigError, NoSuchChart) as error:

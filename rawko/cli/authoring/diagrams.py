@@ -157,7 +157,7 @@ def _covered(path: Path, options: Options, bindings: str | None) -> Options:
     """
     from rawko.cli.authoring.contracts import trusted_results
     from rawko.config import ConfigError
-    from rawko.testing.coverage import coverage_table
+    from rawko.testing.coverage.table import coverage_table
     from rawko.testing.errors import ContractsUnavailable
 
     try:

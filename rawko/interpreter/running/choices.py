@@ -1,15 +1,18 @@
-"""A machine that notes how it chooses: every candidate transition of a step, and why it was taken or not.
+"""Machines that note how they choose: every candidate transition of a step and why it was taken or not (`Choosing`,
+for looking at a recorded step once more), or only which states took none (`Selections`, for coverage).
 
-For looking at a recorded step once more; other machines do not pay for this.
+Other machines do not pay for this.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from rawko.interpreter.compiled.contracts import condition_text
+from rawko.interpreter.compiled.structure import Structure
 from rawko.interpreter.compiled.tables import Rows
 from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.steps import MicroStep, Step
@@ -69,11 +72,15 @@ class Choosing(Interpreter):
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
-        self._observed().on_choice = self._note
+        self._observed().choice_watch = self
 
-    def _note(self, rows: Rows, event: Event | None, chosen: tuple[int, ...]) -> None:
-        if self.choices is not None:
-            self.choices.append(self._noted(rows, event, chosen))
+    def chosen(self, rows: Rows, event: Event | None, transitions: tuple[int, ...]) -> None:
+        """Note a selection in which guards were asked; `choices_of` adds those that needed none."""
+        if self.choices is not None and rows.fixed is None:
+            self.choices.append(self._noted(rows, event, transitions))
+
+    def undone(self) -> None:
+        """What was chosen before a failure stays noted: it belongs to what happened."""
 
     def _noted(self, rows: Rows, event: Event | None, chosen: tuple[int, ...]) -> Choice:
         noted: list[Candidate] = []
@@ -121,6 +128,68 @@ def _asked(rows: Rows, chosen: tuple[int, ...]) -> set[int] | None:
             asked.add(place)
             if any(transition in chosen for _, transition in rows.rows[place][2]):
                 break
+    return asked
+
+
+class Selection(NamedTuple):
+    """One selection within a macrostep.
+
+    Attributes:
+        event: Its name; None: for what follows by itself.
+        idle: Indices of states that were asked, and of which no transition was chosen. A state is asked if it is active
+            and nothing inside it was chosen; with SCXML's selection, if nothing was on the way up from one of its
+            leaves.
+    """
+
+    event: str | None
+    idle: tuple[int, ...]
+
+
+class Selections:
+    """The selections of one machine, except those that were rolled back.
+
+    Args:
+        states: Indices of the states that matter; others are left out of `Selection.idle`.
+    """
+
+    def __init__(self, interpreter: Interpreter, states: Collection[int]) -> None:
+        self._machine = interpreter._machine
+        self._states = frozenset(states)
+        self._noted: list[Selection] = []
+        interpreter._observed().choice_watch = self
+
+    def chosen(self, rows: Rows, event: Event | None, transitions: tuple[int, ...]) -> None:
+        """Note a selection."""
+        machine = self._machine
+        assert machine.node is not None
+        active = machine.node.configuration & self._states
+        if active:
+            structure = machine.program.structure
+            fired = {structure.source[transition] for transition in transitions}
+            if machine.program.asks_per_leaf:
+                active = active & _asked_per_leaf(structure, machine.node.configuration, fired)
+            else:
+                active = active.difference(*(structure.ancestors[state] for state in fired))
+            self._noted.append(Selection(None if event is None else event.name, tuple(sorted(active - fired))))
+
+    def undone(self) -> None:
+        self._noted.clear()
+
+    def take(self) -> list[Selection]:
+        """What was noted since the last call, in order."""
+        noted, self._noted = self._noted, []
+        return noted
+
+
+def _asked_per_leaf(structure: Structure, configuration: Collection[int], fired: Collection[int]) -> set[int]:
+    """With SCXML's selection: the states to which some leaf has come on its way up."""
+    asked: set[int] = set()
+    for leaf in configuration:
+        if not any(child in configuration for child in structure.children[leaf]):
+            for state in (leaf, *structure.ancestors[leaf]):
+                asked.add(state)
+                if state in fired:
+                    break
     return asked
 
 

@@ -8,7 +8,7 @@ asks the conditions.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from sismic.model import MetaEvent, Statechart
 
@@ -25,13 +25,23 @@ from rawko.interpreter.stepping.machine import Machine
 from rawko.interpreter.stepping.operations import run_operations
 
 
+class ChoiceWatch(Protocol):
+    """Hears how one machine chooses."""
+
+    def chosen(self, rows: Rows, event: Event | None, transitions: tuple[int, ...]) -> None:
+        """These transitions are to be taken, before conflicts are resolved; also those that needed no guard."""
+
+    def undone(self) -> None:
+        """The macrostep was rolled back; it may go on with `error.execution`."""
+
+
 class Observation(ContractChecks):
     """Listeners and contracts of one interpreter; see `rawko.interpreter.stepping.observer`.
 
     Attributes:
         is_open: A step has begun and not ended.
         is_listening_only: No trusted code, and no invariants, which would have to be asked after every microstep.
-        on_choice: Called with the arguments of `chosen`; set by `choices`, which records how a machine chooses.
+        choice_watch: Hears of every selection; set by `choices`.
     """
 
     has_evaluator = False
@@ -39,7 +49,7 @@ class Observation(ContractChecks):
     is_reachable: Callable[[str], bool] | None = None
     statechart: Statechart | None = None
 
-    on_choice: Callable[[Rows, Event | None, tuple[int, ...]], None] | None = None
+    choice_watch: ChoiceWatch | None = None
 
     def __init__(self) -> None:
         self.listeners = Listeners()
@@ -65,7 +75,7 @@ class Observation(ContractChecks):
     def is_needed(self) -> bool:
         """Whether there is more to it than listeners."""
         has_conditions = bool(self.conditions) and not self.program.bound.checks_inline
-        return has_conditions or self.has_evaluator or self.on_choice is not None
+        return has_conditions or self.has_evaluator or self.choice_watch is not None
 
     # ------------------------------------------------------------ what is seen in mid-step
 
@@ -124,6 +134,8 @@ class Observation(ContractChecks):
         self.is_open = False
 
     def rolled_back(self) -> None:
+        if self.choice_watch is not None:
+            self.choice_watch.undone()
         self.listeners.roll_back()
 
     def resumed(self, now: float, event: Event | None) -> None:
@@ -134,11 +146,13 @@ class Observation(ContractChecks):
             self.listeners.tell(EventConsumed(event))
 
     def chosen(self, rows: Rows, event: Event | None, transitions: tuple[int, ...]) -> None:
-        if self.on_choice is not None:
-            self.on_choice(rows, event, transitions)
+        if self.choice_watch is not None:
+            self.choice_watch.chosen(rows, event, transitions)
 
     def tell(self, plan: Plan, event: Event | None) -> None:
         """The meta-events of a macrostep that runs no code and is bound by no contract."""
+        if self.choice_watch is not None:
+            self._tell_choice(self.choice_watch, event)
         listeners = self.listeners
         if not listeners.current:
             return
@@ -156,6 +170,14 @@ class Observation(ContractChecks):
         except Exception as error:
             raise ListenerFailed(error) from error
         self._told = None
+
+    def _tell_choice(self, watch: ChoiceWatch, event: Event | None) -> None:
+        """The selection of a macrostep that needed none: no guard has a say in it."""
+        machine, program = self.machine, self.program
+        assert machine.node is not None and event is not None
+        rows = program.rows(machine.node, program.structure.event_key(event.name))
+        assert rows.fixed is not None
+        watch.chosen(rows, event, rows.fixed)
 
     # ------------------------------------------------------------ a microstep
 

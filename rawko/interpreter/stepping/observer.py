@@ -112,7 +112,7 @@ class MicrostepWatch(Protocol):
         """Whether a contract binds something that the plan leaves, takes or enters."""
 
     def chosen(self, rows: Rows, event: Event | None, transitions: tuple[int, ...]) -> None:
-        """Guards were asked, and these transitions are to be taken."""
+        """These transitions are to be taken, before conflicts are resolved; also where no guard was asked."""
 
     def microstep(self, plan: Plan, event: Event | None) -> None:
         """Carry out the operations of a plan, state by state."""

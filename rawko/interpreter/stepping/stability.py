@@ -44,6 +44,8 @@ def process(
         chosen = rows.fixed
         if chosen is None:
             chosen = choose(machine, rows, event)
+        elif machine.observer is not None:
+            machine.observer.chosen(rows, event, chosen)
     if machine.observer is not None:
         machine.observer.event_consumed(event)
     if chosen:
@@ -84,6 +86,8 @@ def stabilise(machine: Machine, work: Transaction, steps: list[Any]) -> None:
         chosen = rows.fixed
         if chosen is None:
             chosen = choose(machine, rows, None)
+        elif machine.observer is not None:
+            machine.observer.chosen(rows, None, chosen)
         if not chosen or chosen == machine.idle_choice:
             if not machine.internal:
                 return

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from rawko.render.draw import Options, draw
 from rawko.render.errors import RenderError
-from rawko.testing.coverage import Coverage, Share, missing_lines
+from rawko.testing.coverage.counts import Coverage, Share
+from rawko.testing.coverage.table import MEASURES, missing_lines
 
 if TYPE_CHECKING:
     from rawko.testing.run import ContractResult, ScenarioResult
@@ -24,7 +25,6 @@ meter { width: 6rem; } code, pre { font-size: .9em; overflow-wrap: anywhere; whi
 .failed { color: #c0392b; } .passed { color: #2e8b57; } .dim { opacity: .7; } summary { cursor: pointer; }
 img { max-width: 100%; background: #fff; border-radius: 6px; } .wide { overflow-x: auto; }
 """
-_SHARES: Final = ("states", "transitions", "guard outcomes", "ends of actors")
 _MARKS: Final = {"passed": "✓", "failed": "✗"}
 
 
@@ -50,7 +50,7 @@ def page(result: ContractResult) -> str:
 
 
 def _overview(coverage: Sequence[Coverage]) -> str:
-    heads = "".join(f"<th>{head}</th>" for head in ("chart", *_SHARES))
+    heads = "".join(f"<th>{head}</th>" for head in ("chart", *MEASURES))
     rows = "".join(
         f"<tr><td><a href='#chart{number}'>{escape(one.chart.name)}</a></td>"
         + "".join(f"<td>{_meter(share)}</td>" for share in one.shares)

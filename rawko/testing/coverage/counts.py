@@ -1,4 +1,4 @@
-"""How much of a chart its contracts cover: states, transitions, both outcomes of guards, both ends of actors."""
+"""Counts what contracts cover: states, transitions, branches of decisions, outcomes of guards, ends of actors."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from typing import Any, Final, NamedTuple
 from rawko.chart.definition import Chart, GuardCall, State, Transition
 from rawko.chart.expressions.formatting import format_guard
 from rawko.chart.lint.walk import leaves
+from rawko.interpreter.compiled.structure import structure_of
 from rawko.interpreter.data.steps import Step
+from rawko.interpreter.running.choices import Selection, Selections
+from rawko.interpreter.running.interpreter import Interpreter
+from rawko.testing.coverage.decisions import Branch, Decision, Decisions
 
 ENDS: Final = ("done", "error")
-_ENDED: Final = {"done": "came to its end", "error": "failed"}
 
 
 class Share(NamedTuple):
@@ -31,11 +34,13 @@ class Share(NamedTuple):
 
 
 class Coverage:
-    """Counts the states, transitions, guard outcomes and ends of actors of one chart.
+    """Counts the states, transitions, decisions, guard outcomes and ends of actors of one chart.
 
     Attributes:
         states: How often each state was entered or placed.
         transitions: How often each transition was taken, by its index in the chart.
+        decisions: Those of the chart.
+        branches: How often each branch of a decision was taken: (place in `decisions.all`, branch).
         guards: How often each call of a guard had each outcome: (the call as the chart writes it, outcome). Each one of
             a compound guard counts by itself.
         actors: How often each invocation had each end: (id, "done" or "error").
@@ -45,6 +50,7 @@ class Coverage:
         self.chart = chart
         self.states: Counter[str] = Counter()
         self.transitions: Counter[int] = Counter()
+        self.branches: Counter[tuple[int, Branch]] = Counter()
         self.guards: Counter[tuple[str, bool]] = Counter()
         self.actors: Counter[tuple[str, str]] = Counter()
         self._ends = {
@@ -54,17 +60,36 @@ class Coverage:
         # Guards of contracts do not count: false there means that the machine has a defect.
         self._guard_names = sorted({format_guard(guard) for guard in guards if isinstance(guard, GuardCall)})
 
+        self.decisions = Decisions(chart)
+        self._source = structure_of(chart).source
+
     # ------------------------------------------------------------ collecting
 
-    def observe(self, step: Step) -> None:
-        """Count one macrostep."""
+    def watch(self, machine: Interpreter) -> Selections | None:
+        """What `observe` has to be told of a machine's selections; None where the chart needs none of it."""
+        return Selections(machine, self.decisions.idle_states) if self.decisions.idle_states else None
+
+    def observe(self, step: Step, selections: Iterable[Selection] = ()) -> None:
+        """Count one macrostep, with the selections that were made in it."""
         if not step.steps:  # a restored machine: it enters no state
             self.states.update(step.configuration)
         for micro in step.steps:
             self.states.update(micro.entered_states)
-            self.transitions.update(getattr(micro, "indexes", ()))
+            indexes: Sequence[int] = getattr(micro, "indexes", ())
+            self.transitions.update(indexes)
+            event = None if micro.event is None else micro.event.name
+            for index in indexes:
+                self._decided(self._source[index], event, index)
+        for selection in selections:
+            for state in selection.idle:
+                self._decided(state, selection.event, None)
         if step.event is not None and (end := self._ends.get(step.event.name)) is not None:
             self.actors[end] += 1
+
+    def _decided(self, state: int, event: str | None, branch: Branch) -> None:
+        place = self.decisions.place(state, event)
+        if place is not None and branch in self.decisions.all[place].branches:
+            self.branches[place, branch] += 1
 
     def ask(self, asked: Iterable[tuple[str, bool]]) -> None:
         """Count guards and their outcomes."""
@@ -80,6 +105,7 @@ class Coverage:
             raise ValueError(f"coverage of chart {other.chart.name!r} cannot be added to {self.chart.name!r}'s")
         self.states.update(other.states)
         self.transitions.update(other.transitions)
+        self.branches.update(other.branches)
         self.guards.update(other.guards)
         self.actors.update(other.actors)
 
@@ -97,6 +123,12 @@ class Coverage:
         return Share(total - len(self.missing_transitions), total)
 
     @property
+    def decision_share(self) -> Share:
+        """Branches of decisions that were taken."""
+        total = sum(len(decision.branches) for decision in self.decisions.all)
+        return Share(total - sum(len(never) for _, never in self.missing_decisions), total)
+
+    @property
     def guard_share(self) -> Share:
         """Guard outcomes that were seen, two for each call that the chart writes."""
         total = 2 * len(self._guard_names)
@@ -108,13 +140,13 @@ class Coverage:
         return Share(len(self._ends) - len(self.missing_actors), len(self._ends))
 
     @property
-    def shares(self) -> tuple[Share, Share, Share, Share]:
-        """Of states, transitions, outcomes of guards, ends of actors."""
-        return self.state_share, self.transition_share, self.guard_share, self.actor_share
+    def shares(self) -> tuple[Share, Share, Share, Share, Share]:
+        """Of states, transitions, branches of decisions, outcomes of guards, ends of actors."""
+        return self.state_share, self.transition_share, self.decision_share, self.guard_share, self.actor_share
 
     @property
     def percent(self) -> float:
-        """The lowest of the four shares."""
+        """The lowest of the five shares."""
         return min(share.percent for share in self.shares)
 
     @property
@@ -132,6 +164,15 @@ class Coverage:
         return [t for t in self.chart.transitions if not self.transitions[t.index]]
 
     @property
+    def missing_decisions(self) -> Sequence[tuple[Decision, Sequence[Branch]]]:
+        """Decisions with the branches that were never taken, in document order."""
+        found: list[tuple[Decision, Sequence[Branch]]] = []
+        for place, decision in enumerate(self.decisions.all):
+            if never := [branch for branch in decision.branches if not self.branches[place, branch]]:
+                found.append((decision, never))
+        return found
+
+    @property
     def missing_guards(self) -> Sequence[tuple[str, bool]]:
         """Guard outcomes that were never seen."""
         pairs = ((name, outcome) for name in self._guard_names for outcome in (True, False))
@@ -143,27 +184,58 @@ class Coverage:
         return [end for end in self._ends.values() if not self.actors[end]]
 
     def to_json(self) -> dict[str, Any]:
-        """Numbers and names, for reports. `visits` counts each state, each transition (by its index in the chart), and
-        of each guard how often it was true and false."""
+        """Numbers and names, for reports. `visits` counts each state, each transition (by its index in the chart), each
+        branch of each decision, and of each guard how often it was true and false."""
         return {
             "chart": self.chart.name,
             "file": self.chart.file,
             "states": list(self.state_share),
             "transitions": list(self.transition_share),
+            "decisions": list(self.decision_share),
             "guards": list(self.guard_share),
             "actors": list(self.actor_share),
             "missing_states": [state.name for state in self.missing_states],
             "missing_transitions": [
                 {"position": str(t.position), "transition": transition_text(t)} for t in self.missing_transitions
             ],
+            "missing_decisions": [
+                {**_decision_json(decision), "never": [self._branch_json(branch) for branch in never]}
+                for decision, never in self.missing_decisions
+            ],
             "missing_guards": [{"guard": name, "outcome": outcome} for name, outcome in self.missing_guards],
             "missing_actors": [{"actor": name, "end": end} for name, end in self.missing_actors],
             "visits": {
                 "states": {state.name: self.states[state.name] for state in self._countable},
                 "transitions": [self.transitions[t.index] for t in self.chart.transitions],
+                "decisions": [
+                    {
+                        **_decision_json(decision),
+                        "branches": [
+                            {**self._branch_json(branch), "count": self.branches[place, branch]}
+                            for branch in decision.branches
+                        ],
+                    }
+                    for place, decision in enumerate(self.decisions.all)
+                ],
                 "guards": {n: [self.guards[n, True], self.guards[n, False]] for n in self._guard_names},
             },
         }
+
+    def _branch_json(self, branch: Branch) -> dict[str, Any]:
+        return {"transition": branch, "text": branch_text(self.chart, branch)}
+
+
+def _decision_json(decision: Decision) -> dict[str, Any]:
+    return {"position": str(decision.position), "state": decision.state, "event": decision.event}
+
+
+def branch_text(chart: Chart, branch: Branch) -> str:
+    """A branch of a decision: `-> executing [has_agent]`, or `no transition`."""
+    if branch is None:
+        return "no transition"
+    transition = chart.transitions[branch]
+    guard = f" [{format_guard(transition.guard)}]" if transition.guard is not None else ""
+    return f"-> {', '.join(transition.targets) or '(no target)'}{guard}"
 
 
 def transition_text(transition: Transition) -> str:
@@ -171,32 +243,3 @@ def transition_text(transition: Transition) -> str:
     event = f" on {', '.join(transition.events)}" if transition.events else " always"
     guard = f" [{format_guard(transition.guard)}]" if transition.guard is not None else ""
     return f"{transition.source} -> {', '.join(transition.targets) or '(no target)'}{event}{guard}"
-
-
-def coverage_table(coverages: Iterable[Coverage], *, is_verbose: bool = True) -> str:
-    """A table with one row per chart; with `is_verbose`, missing elements are listed below it with their positions."""
-    found = list(coverages)
-    rows = [("chart", "states", "transitions", "guard outcomes", "ends of actors")]
-    for c in found:
-        rows.append((c.chart.name, *map(_cell, c.shares)))  # type: ignore[arg-type]  # four of them
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    if is_verbose:
-        for coverage in found:
-            lines += missing_lines(coverage)
-    return "\n".join(lines)
-
-
-def _cell(share: Share) -> str:
-    return f"{share} ({int(share.percent)} %)"
-
-
-def missing_lines(coverage: Coverage) -> list[str]:
-    """What was not covered, one line each, with its position."""
-    return [
-        *(f"{state.position}: state {state.name!r} was never active" for state in coverage.missing_states),
-        *(f"{t.position}: never taken: {transition_text(t)}" for t in coverage.missing_transitions),
-        *(f"{coverage.chart.file}: guard {n!r} was never {str(o).lower()}" for n, o in coverage.missing_guards),
-        *(f"{coverage.chart.file}: actor {n!r} never {_ENDED[e]}" for n, e in coverage.missing_actors),
-    ]
