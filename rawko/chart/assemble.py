@@ -31,7 +31,7 @@ from rawko.chart.definition import (
 )
 from rawko.chart.quick import quick
 from rawko.chart.reading.reader import Reader
-from rawko.chart.reading.states import MARKED, ChartDraft, StateDraft
+from rawko.chart.reading.states import ChartDraft, StateDraft
 from rawko.chart.reading.transitions import EntryDraft, InvokeDraft, TimerDraft, TransitionDraft
 
 
@@ -41,26 +41,27 @@ def assemble(draft: ChartDraft, reader: Reader) -> Chart:
     root: StateDraft = draft.values["root state"]
     assembler.add(root, None)
     given = draft.values
-    return sealed(
-        Chart(
-            name=given["name"],
-            root=root.name,
-            states=MappingProxyType(assembler.states),
-            transitions=tuple(assembler.transitions),
-            description=given.get("description", ""),
-            version=given.get("version", ""),
-            context=given.get("context"),
-            events=MappingProxyType(given.get("events", {})),
-            preamble=given.get("preamble", ""),
-            errors=given.get("errors", "rollback"),
-            selection=given.get("selection", "inner"),
-            data_model=given.get("data model", ""),
-            migrations=given.get("migrate", ()),
-            file=reader.document.file,
-            position=draft.position,
-            marks=MappingProxyType(assembler.marks | _chart_marks(draft)),
-        )
+    chart = Chart(
+        name=given["name"],
+        root=root.name,
+        states=MappingProxyType(assembler.states),
+        transitions=tuple(assembler.transitions),
+        description=given.get("description", ""),
+        version=given.get("version", ""),
+        context=given.get("context"),
+        events=MappingProxyType(given.get("events", {})),
+        preamble=given.get("preamble", ""),
+        errors=given.get("errors", "rollback"),
+        selection=given.get("selection", "inner"),
+        data_model=given.get("data model", ""),
+        migrations=given.get("migrate", ()),
+        file=reader.document.file,
+        position=draft.position,
+        marks=MappingProxyType(assembler.marks | _chart_marks(draft)),
     )
+    if not reader.is_trusted:  # then no code was read
+        return replace(chart, hash_of=chart_hash)
+    return sealed(chart)
 
 
 def sealed(chart: Chart) -> Chart:
@@ -88,7 +89,8 @@ class _Assembler:
         self._invocations: dict[str, Position] = {}
 
     def add(self, draft: StateDraft, parent: str | None) -> None:
-        if draft.name in self.states:
+        name = draft.name
+        if name in self.states:
             first = self.states[draft.name].position
             message = f"a state named {draft.name!r} exists in line {first.line} already; names are unique in a chart"
             self._reader.report("duplicate-state", draft.name_position, message)
@@ -99,12 +101,13 @@ class _Assembler:
         given = draft.values
         initial: EntryDraft = given.get("initial", NO_ENTRY)
         memory: EntryDraft = given.get("memory", NO_ENTRY)
-        self.states[draft.name] = _make_state(
-            name=draft.name,
+        children = draft.children
+        self.states[name] = _make_state(
+            name=name,
             order=len(self.states),
             kind=_kind(draft),
             parent=parent,
-            children=tuple(child.name for child in draft.children),
+            children=tuple([child.name for child in children]),
             initial=initial.targets,
             initial_actions=initial.actions,
             memory=memory.targets,
@@ -121,11 +124,10 @@ class _Assembler:
             meta=given.get("meta", {}),
             position=draft.position,
         )
-        for key in MARKED:
-            if key in draft.keys:
-                self.marks[(key, draft.name)] = draft.keys[key]
-        for child in draft.children:
-            self.add(child, draft.name)
+        for key, position in draft.keys.items():
+            self.marks[(key, name)] = position
+        for child in children:
+            self.add(child, name)
 
     def _moves(self, draft: StateDraft) -> tuple[list[After], list[Invoke]]:
         """Add the transitions under all keys of a state, in the order of the keys."""
@@ -186,11 +188,12 @@ class _Assembler:
         events: tuple[str, ...] | None = None,
     ) -> None:
         """Add transitions. `events` are the events that the key implies; None: those that the chart writes."""
+        transitions, marks = self.transitions, self.marks
         for draft in drafts:
-            index = len(self.transitions)
+            index = len(transitions)
             for place, position in enumerate(draft.target_positions):
-                self.marks[("target", index, place)] = position
-            self.transitions.append(
+                marks[("target", index, place)] = position
+            transitions.append(
                 _make_transition(
                     index=index,
                     source=state,

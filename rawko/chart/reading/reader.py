@@ -138,11 +138,12 @@ class Reader:
                 values[name] = read(self, value)
             except Unreadable:
                 continue
+        entries = node.entries
         for row in element.required:
-            if row.name not in node.entries:
+            if row.name not in entries:
                 self.report("missing-key", node, _missing(row, element))
-        if element.is_choice and len(node.entries) != 1:
-            found = f"{len(node.entries)} keys: {listed(node.entries)}" if node.entries else "none"
+        if element.is_choice and len(entries) != 1:
+            found = f"{len(entries)} keys: {listed(entries)}" if entries else "none"
             message = f"one {element.name} has exactly one key, found {found}; write a list with one key per item"
             self.report("conflicting-keys", node, message)
         return values

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import yaml
 
@@ -25,6 +25,12 @@ MAX_NODES = 400_000
 """The most values, counted after aliases are expanded."""
 MAX_DEPTH = 200
 """The deepest nesting: about a hundred nested states, so that no recursion over a chart reaches Python's limit."""
+
+_Entries: TypeAlias = "dict[str, tuple[ScalarNode, Node]]"
+_Open: TypeAlias = (
+    "tuple[SequenceNode | MappingNode | None, list[Node] | None, _Entries | None, ScalarNode | None, int, str | None]"
+)
+"""A collection that waits while one inside it is read: its node, items or entries, the key, its size's base, anchor."""
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -130,10 +136,10 @@ class _Composer:
         for `a: [b]`: mapping opened; scalar `a` becomes `key`; sequence opened, `key` kept on the stack; scalar `b`
         appended; sequence complete: it is the value of `a`; mapping complete: it is the root.
         """
-        stack: list[tuple[SequenceNode | MappingNode | None, ScalarNode | None, int, str | None]] = []
+        stack: list[_Open] = []
         parent: SequenceNode | MappingNode | None = None
         items: list[Node] | None = None
-        entries: dict[str, tuple[ScalarNode, Node]] | None = None
+        entries: _Entries | None = None
         key: ScalarNode | None = None
         anchor: str | None = None
         opened = count = 0
@@ -158,11 +164,13 @@ class _Composer:
                     self._anchors[event.anchor] = node
                 count += 1
             elif kind in _COLLECTION_TAGS:
-                self._check_opened(event, len(stack), entries is not None and key is None)
+                is_key = entries is not None and key is None
+                if is_key or event.tag is not None or event.anchor is not None or len(stack) >= MAX_DEPTH:
+                    self._check_opened(event, len(stack), is_key)
                 count += 1
                 if count > MAX_NODES:
                     raise self._too_large(event)
-                stack.append((parent, key, opened, anchor))
+                stack.append((parent, items, entries, key, opened, anchor))
                 opened, anchor, key = count, event.anchor, None
                 mark = event.start_mark
                 if kind is mapping:
@@ -180,9 +188,7 @@ class _Composer:
                     self._merge(node)
                 if anchor is not None:
                     self._anchors[anchor] = node
-                parent, key, opened, anchor = stack.pop()
-                entries = parent.entries if isinstance(parent, MappingNode) else None
-                items = parent.items if isinstance(parent, SequenceNode) else None
+                parent, items, entries, key, opened, anchor = stack.pop()
             elif kind is yaml.AliasEvent:
                 node = self._named(event)
                 count += 1 if isinstance(node, ScalarNode) else node.size
