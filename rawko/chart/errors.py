@@ -19,7 +19,8 @@ from typing import Literal
 from rawko.chart.definition import Position
 from rawko.cutting import cut
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "note"]
+"""Of a note nothing needs to follow: whether the chart is as it should be, only its author knows."""
 
 MAX_SHOWN = 60
 MAX_ACCEPTED = 12
@@ -37,7 +38,7 @@ class Correction:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Diagnostic:
-    """One defect. `str()` is `file:line:col: code: message`, with "warning: " before a warning's message."""
+    """One defect. `str()` is `file:line:col: code: message`, with "warning: " or "note: " before one's message."""
 
     position: Position
     code: str
@@ -46,7 +47,7 @@ class Diagnostic:
     correction: Correction | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        mark = "warning: " if self.severity == "warning" else ""
+        mark = "" if self.severity == "error" else f"{self.severity}: "
         return f"{self.position}: {self.code}: {mark}{self.message}"
 
 

@@ -10,13 +10,16 @@ from rawko.chart import RULES, BoundNames, check_text, from_statechart, lint_bin
 from tests.chart.test_defects import DEFECTS
 
 
-def found(states: str, *, head: str = "", root: str = "") -> list[str]:
-    """Findings as "line:col: code: message"; states are a flow list in line 4, the first is initial."""
+def found(states: str, *, head: str = "", root: str = "", notes: str = "") -> list[str]:
+    """Findings as "line:col: code: message", notes only where they are asked for; states are a flow list in line 4, the
+    first is initial."""
     first = states.split("name: ")[1].split(",")[0].split("}")[0]
     text = (
         f"statechart:\n  name: t\n  {head}\n  root state: {{name: r, {root} initial: {first}, states: [\n{states}]}}\n"
     )
-    return [str(each).removeprefix("<chart>:") for each in lint_chart(parse_chart(text))]
+    return [
+        str(each).removeprefix("<chart>:") for each in lint_chart(parse_chart(text)) if notes or each.severity != "note"
+    ]
 
 
 GO = "{name: a, transitions: [{event: GO, target: b}]}"
@@ -153,6 +156,12 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
     ("{name: p, initial: b, states: [{name: b, transitions: [{event: X, target: c}]},"
      "\n{name: c, transitions: [{event: X, target: c}]},\n{name: d, transitions: [{event: X, target: c}]}]}", {},
      ["7:1: unreachable-state: warning: no transition leads into atomic state 'd'"]),
+    # The root is never left: a target inside of it is reached as from a child.
+    ("{name: a, transitions: [{event: X, target: z}, {event: E, target: b}]},\n{name: b, transitions: [{event: X, "
+     "target: z}, {event: E, target: c}]},\n{name: c, transitions: [{event: X, target: z}]},"
+     "\n{name: z, type: final}", {},
+     ["5:25: repeated-transition: warning: each of the 3 states in compound state 'r' has this transition on X; "
+      "say it once, in 'r'"]),
     # final-without-outcome
     ("{name: a, transitions: [{event: E, target: y}, {event: F, target: z}]},\n{name: y, type: final},"
      "\n{name: z, type: final, output: {is_done: true}}", {},
@@ -171,7 +180,7 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
      ["3:12: event-never-handled: warning: event 'GO' is declared, but no transition names it",
       "5:25: event-never-declared: warning: event 'GOO' of state 'a' is not declared under 'events'; "
       "did you mean 'GO'? declared: 'GO'"]),
-    ("{name: a, transitions: [{event: done.state.x}, {event: G.*}], after: {2s: a}}", {"head": "events: [G.o]"}, []),
+    ("{name: a, transitions: [{event: error.execution}, {event: G.*}], after: {2s: a}}", {"head": "events: [G.o]"}, []),
     ("{name: a, transitions: [{event: GO}]}", {"head": "events: []"},
      ["5:25: event-never-declared: warning: event 'GO' of state 'a' is not declared under 'events'; declared: none"]),
     # unfinishable
@@ -193,6 +202,50 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
     ("{name: a, on entry: {send: {event: GO, to: other}}}", {}, []),
     ("{name: a, on entry: [{send: {event: GO, id: x, delay: 2s}}, {cancel: y}], transitions: [{event: '*'}]}", {},
      ["5:61: unknown-cancel: warning: no send in the chart has the id 'y'; ids: 'x'"]),
+]  # fmt: skip
+
+
+LOST = "and then its result is lost, and nothing follows: give 'on done' a last transition without a guard"
+CALLS = "invoke: {src: f, on error: z, on done"
+Z = ",\n{name: z, type: final}"
+CASES += [
+    # no-cancel
+    ("{name: a, " + CALLS + ": b}},\n{name: b, " + CALLS + ": z, id: g}}" + Z, {"notes": "yes"},
+     ["5:19: no-cancel: note: no event stops the machine while it waits for 'f' and 1 more: give its root a transition "
+      "on an event such as CANCEL to an end, or the tag 'child' if only other machines start and stop it"]),
+    ("{name: a, " + CALLS + ": z}}" + Z, {"notes": "yes", "root": "tags: [child],"}, []),
+    ("{name: a, " + CALLS + ": z, timeout: 2s}}" + Z, {"notes": "yes"}, []),
+    ("{name: a, " + CALLS + ": z}, transitions: [{event: X, target: b}]},\n{name: b}" + Z, {"notes": "yes"}, []),
+    # undecided-result
+    ("{name: a, " + CALLS + ": [{guard: x, target: z}, {guard: y, target: z}]}}" + Z, {},
+     [f"5:51: undecided-result: warning: invoke 'f': all guards of 'on done' may be false, {LOST}"]),
+    ("{name: a, invoke: {src: f, on done: z, on error: {guard: x, target: z}}, after: {2s: z}}" + Z, {},
+     ["5:50: undecided-result: warning: invoke 'f': all guards of 'on error' may be false, and then the machine ends "
+      "with the error: give 'on error' a last transition without a guard"]),
+    ("{name: a, " + CALLS + ": [{guard: x, target: z}, {guard: not x, target: z}]}}" + Z, {}, []),
+    ("{name: a, " + CALLS + ": {guard: x, target: z}}}" + Z,
+     {"root": "transitions: [{event: done.*, target: z}],"}, []),
+    ("{name: a, " + CALLS + ": {guard: x, target: z}}, after: {2s: z}}" + Z, {}, []),
+    ("{name: p, parallel states: [{name: a, " + CALLS + ": {guard: x, target: z}}}]}" + Z, {}, []),
+    ("{name: a, " + CALLS + ": {guard: x, target: z}}, transitions: [{event: RETRY, target: a}]}" + Z, {}, []),
+    # CANCEL is no way on.
+    ("{name: a, " + CALLS + ": {guard: x, target: z}}, transitions: [{event: CANCEL, target: z}]}" + Z, {},
+     [f"5:50: undecided-result: warning: invoke 'f': all guards of 'on done' may be false, {LOST}"]),
+    # never-sent
+    ("{name: a, " + CALLS + ": z, id: fetch}, transitions: [{event: done.invoke.fetsch, target: z}]}" + Z, {},
+     ["5:79: never-sent: warning: event 'done.invoke.fetsch' of state 'a' is never sent; did you mean 'fetch'? "
+      "invocations: 'fetch'"]),
+    ("{name: a, initial: b, states: [{name: b, type: final}], transitions: [{event: [GO, done.state.b], target: a}]}",
+     {}, ["5:71: never-sent: warning: event 'done.state.b' of state 'a' is never sent; states that can be done: 'a'"]),
+    ("{name: a, after: {2s: b}, transitions: [{event: after.a.1, target: b}, {event: each.invoke.f, target: b}]},"
+     "\n{name: b}", {},
+     ["5:41: never-sent: warning: event 'after.a.1' of state 'a' is never sent; did you mean 'a.0'? timers: 'a.0'",
+      "5:72: never-sent: warning: event 'each.invoke.f' of state 'a' is never sent; "
+      "invocations with 'for each': none"]),
+    # An action may spawn an actor with any id.
+    ("{name: a, on entry: begin, " + CALLS + ": z}, transitions: [{event: done.invoke.helper, target: z}]}" + Z,
+     {}, []),
+    ("{name: a, " + CALLS + ": z}, transitions: [{event: done.invoke.*, target: z}, {event: done.me}]}" + Z, {}, []),
 ]  # fmt: skip
 
 
@@ -283,7 +336,7 @@ def test_unbound_names(old: str, new: str, finding: list[str]) -> None:
 
 def test_warnings_alone_are_no_errors() -> None:
     result = check_text("statechart: {name: t, root state: {name: r, invoke: {src: f}}}")
-    assert [each.severity for each in result.diagnostics] == ["warning"]
+    assert [each.severity for each in result.diagnostics] == ["warning", "note"]
     assert not result.has_errors
 
 

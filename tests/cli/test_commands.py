@@ -109,6 +109,65 @@ def test_check_tells_every_finding_of_every_chart(typed: Typed, rawko: Shell) ->
     assert "2 error(s), 0 warning(s)" in done.err
 
 
+def test_a_folder_tells_its_yaml_that_is_no_chart_and_suspects_slips(typed: Typed, rawko: Shell) -> None:
+    rawko.write("charts/door.yaml", CHART)
+    others = {
+        "config.yml": ("max: 3\nother: [1\n", "no `statechart` (top keys 'max', 'other')"),
+        "empty.yaml": ("", "it is empty"),
+        "late.yaml": ("fragment: {name: late}\n", "a fragment; checked where a chart uses it"),
+        "deep/list.yaml": ("- statechart\n- other\n", "no `statechart`"),
+        "many.yaml": ("a: 1\nb: 2\nc: 3\nd: 4\n", "no `statechart` (top keys 'a', 'b', 'c' and 1 more)"),
+    }
+    for name, (text, _) in others.items():
+        rawko.write(f"charts/{name}", text)
+    done = typed("check", "charts")
+    assert (done.code, done.out) == (0, ""), done.text
+    assert set(done.err.splitlines()) == {
+        *(f"charts/{name}: passed over: {why}" for name, (_, why) in others.items()),
+        "1 chart: no findings",
+    }
+    told = typed("check", "charts", "--json").report
+    assert told["charts"] == ["charts/door.yaml"] and told["findings"] == told["problems"] == []
+    assert {one["file"]: one["why"] for one in told["passed_over"]} == {
+        f"charts/{name}": why for name, (_, why) in others.items()
+    }
+    for number in range(5):
+        rawko.write(f"charts/more{number}.yaml", "a: 1\n")
+    assert "10 YAML files were passed over: charts/config.yml, " in typed("check", "charts").err
+    # A slip in the first key, or a root state under another key: it is checked, and told once.
+    for text, found in [
+        (CHART.replace("statechart:", "statchart:"), "'statchart'"),
+        (CHART.replace("statechart:", "state:"), "'state'"),
+        (CHART.replace("statechart:", "statechart :"), ""),
+        ("\ufeff" + CHART, ""),
+        ('{"statechart": {"name": "t", "root state": {"name": "r"}}}', ""),
+    ]:
+        rawko.write("slip/door.yaml", text)
+        done = typed("check", "slip")
+        assert "passed over" not in done.err, text
+        if found:
+            assert done.code == 1, done.text
+            assert f"slip/door.yaml:1:1: unknown-key: {found} is not a key of a document; did you mean" in done.out
+        else:
+            assert done.code == 0 and done.err == "1 chart: no findings\n", done.text
+    rawko.write("slip/door.yaml", CHART.replace("statechart:", "statchart:"))
+    assert len(typed("check", "slip").out.splitlines()) == 1
+    assert typed("check", "slip", "--fix").code == 0
+    assert rawko.read("slip/door.yaml") == CHART
+
+
+def test_check_as_json_has_each_finding_with_its_place(typed: Typed, rawko: Shell) -> None:
+    rawko.write("door.yaml", CHART.replace("closed}", "clsed}"))
+    done = typed("check", "door.yaml", "gone.yaml", "--json")
+    assert done.code == 2
+    (found,) = done.report["findings"]
+    assert (found["file"], found["line"], found["column"]) == ("door.yaml", 10, 22)
+    assert (found["code"], found["severity"]) == ("unknown-target", "error")
+    assert "did you mean 'closed'?" in found["message"]
+    (problem,) = done.report["problems"]
+    assert problem.startswith("gone.yaml: there is no such file")
+
+
 def test_check_with_bindings(typed: Typed, rawko: Shell) -> None:
     rawko.write("door.yaml", CHART)
     rawko.write(

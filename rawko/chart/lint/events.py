@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rawko.chart.definition import CancelAction, Chart, CodeAction, RaiseAction, SendAction, Transition
-from rawko.chart.errors import Diagnostic, hint, nearest, shown
+from rawko.chart.definition import CallAction, CancelAction, Chart, CodeAction, RaiseAction, SendAction, Transition
+from rawko.chart.errors import MAX_COMPARED, Diagnostic, hint, nearest, shown
 from rawko.chart.lint import walk
 from rawko.chart.lint.descriptors import GENERATED, descriptors
 from rawko.chart.lint.rules import finding
@@ -50,6 +50,43 @@ def _own_events(chart: Chart) -> Iterator[tuple[RaiseAction | SendAction, str]]:
         action = done.action
         if isinstance(action, RaiseAction) or (isinstance(action, SendAction) and action.to is None):
             yield action, done.where
+
+
+def unsent_events(chart: Chart) -> Iterator[Diagnostic]:
+    """Report transitions on ends of invocations and states, and on timers, that the chart does not have.
+
+    An action may begin an invocation by an id of its own (`spawn`): where the chart names actions, an id must be near
+    another one. Of charts that other programs wrote, ids are made while they run.
+    """
+    if chart.has_code or chart.errors == "scxml":
+        return
+    may_spawn = any(isinstance(done.action, CallAction) for done in walk.actions(chart))
+    ids = [invoke.id for state in chart for invoke in state.invoke]
+    compared = 0
+    lists = [invoke.id for state in chart for invoke in state.invoke if invoke.for_each is not None]
+    timers = [after.event.removeprefix("after.") for state in chart for after in state.after]
+    states = [state.name for state in chart if state.children and state.parent is not None]
+    known = {
+        "done.invoke.": ("invocations", ids, may_spawn),
+        "error.invoke.": ("invocations", ids, may_spawn),
+        "each.invoke.": ("invocations with 'for each'", lists, may_spawn),
+        "done.state.": ("states that can be done", states, False),
+        "after.": ("timers", timers, False),
+    }
+    taken = {prefix: frozenset(names) for prefix, (_, names, _) in known.items()}
+    for transition in chart.transitions:
+        for event in transition.events if transition.origin == "transitions" else ():
+            prefix = next((prefix for prefix in known if event.startswith(prefix)), None)
+            if prefix is None or "*" in event:
+                continue
+            what, names, may_be_more = known[prefix]
+            name = event.removeprefix(prefix)
+            if name in taken[prefix]:
+                continue
+            compared += 1
+            if not may_be_more or (compared <= MAX_COMPARED and nearest(name, names) is not None):
+                message = f"event {event!r} of state {transition.source!r} is never sent{hint(name, names, what)}"
+                yield finding("never-sent", transition.position, message)
 
 
 def unknown_cancels(chart: Chart) -> Iterator[Diagnostic]:

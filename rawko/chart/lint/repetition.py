@@ -29,7 +29,7 @@ def _repeated(chart: Chart, parent: State) -> Iterator[Diagnostic]:
     counts = Counter(key for child in children for key in {_key(each) for each in child.transitions})
     inside = {parent.name, *chart.descendants(parent.name)}
     for transition in children[0].transitions:
-        if counts[_key(transition)] == len(children) and _means_the_same(transition, inside):
+        if counts[_key(transition)] == len(children) and _means_the_same(chart, transition, inside):
             message = (
                 f"each of the {len(children)} states in {walk.owner(parent)} has this transition on "
                 f"{', '.join(transition.events)}; say it once, in {parent.name!r}"
@@ -50,6 +50,9 @@ def _key(transition: Transition) -> tuple[Any, ...]:
     )
 
 
-def _means_the_same(transition: Transition, inside: set[str]) -> bool:
-    """Whether the parent could have it: a target inside of the parent would be reached by way of leaving the parent."""
-    return transition.origin == "transitions" and inside.isdisjoint(transition.targets)
+def _means_the_same(chart: Chart, transition: Transition, inside: set[str]) -> bool:
+    """Whether the parent could have it: a target inside of it would be reached by way of leaving the parent, but for
+    the root, which is never left."""
+    if transition.origin != "transitions" or transition.internal:
+        return False
+    return chart.root in inside or inside.isdisjoint(transition.targets)

@@ -71,12 +71,15 @@ _ROWS: Final[tuple[tuple[str, Severity, When, str], ...]] = (
     ("invoke-without-on-error", "warning", "check", "nothing handles the failure of the invocation"),
     ("undecided-choice", "warning", "check", "a state that only `always` leaves, where all its guards may be false"),
     ("invoke-without-cancel", "warning", "check", "an event ends the machine elsewhere, but not this invocation"),
+    ("no-cancel", "note", "check", "no event from outside ends a machine that waits for its invocations"),
+    ("undecided-result", "warning", "check", "all guards of `on done` or `on error` of an invocation may be false"),
     ("unbounded-retry", "warning", "check", "a failed invocation is tried again, and no guard bounds it"),
     ("unbounded-loop", "warning", "check", "results and timers call an invocation again, and no guard bounds it"),
     ("repeated-transition", "warning", "check", "every state of a parent has the same transition"),
     ("final-without-outcome", "warning", "check", "an end of a machine without an output, where another has one"),
     ("event-never-handled", "warning", "check", "a declared event that no transition names"),
     ("event-never-declared", "warning", "check", "a handled event that `events` does not declare"),
+    ("never-sent", "warning", "check", "an event of an invocation, a state or a timer that the chart does not have"),
     ("unfinishable", "warning", "check", "`on done` of a state whose children never finish"),
     ("silent-history", "warning", "check", "entry, exit or contract of a history state, which is never active"),
     ("unknown-cancel", "warning", "check", "`cancel` of an id that no `send` has"),
@@ -101,5 +104,5 @@ def finding(code: str, position: Position, message: str, correction: Correction 
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Whether some diagnostic is an error, not only a warning."""
+    """Whether some diagnostic is an error, not only a warning or a note."""
     return any(diagnostic.severity == "error" for diagnostic in diagnostics)

@@ -129,10 +129,13 @@ class Reader:
         """The values of an element by key, in the order written; unreadable ones are reported and left out."""
         readers = self._readers.get(element.name) or self._readers_of(element)
         values: dict[str, Any] = {}
+        slips: tuple[str, ...] = ()
         for name, (key, value) in node.entries.items():
             read = readers.get(name)
             if read is None:
-                self._unknown_key(key, element)
+                correction = self._unknown_key(key, element)
+                if correction is not None:
+                    slips = (*slips, correction.instead)
                 continue
             try:
                 values[name] = read(self, value)
@@ -140,7 +143,7 @@ class Reader:
                 continue
         entries = node.entries
         for row in element.required:
-            if row.name not in entries:
+            if row.name not in entries and row.name not in slips:  # where it is misspelled, that is told
                 self.report("missing-key", node, _missing(row, element))
         if element.is_choice and len(entries) != 1:
             found = f"{len(entries)} keys: {listed(entries)}" if entries else "none"
@@ -154,7 +157,7 @@ class Reader:
         self._readers[element.name] = readers
         return readers
 
-    def _unknown_key(self, key: ScalarNode, element: Element) -> None:
+    def _unknown_key(self, key: ScalarNode, element: Element) -> Correction | None:
         name = key.text
         foreign = FOREIGN.get(name)
         if foreign in element.keys:
@@ -162,7 +165,9 @@ class Reader:
         else:
             end = hint(name, element.keys, "accepted")
         message = f"{shown(name)} is not a key of {a(element.name)}{end}"
-        self.report("unknown-key", key, message, certain(name, element.keys))
+        correction = certain(name, element.keys)
+        self.report("unknown-key", key, message, correction)
+        return correction
 
 
 def _missing(row: Key, element: Element) -> str:

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from rawko.chart import find_chart, shipped_charts
 from rawko.chart.errors import nearest
+from rawko.cli.authoring.yaml_heads import PassedOver, why_no_chart
 
 _SUFFIXES: Final = (".yaml", ".yml")
-_HEAD_CHARS: Final = 20_000
 
 
 class NoSuchChart(ValueError):
     """A path that names no chart; says what is near."""
 
 
-def chart_files(paths: Sequence[Path], problems: list[str] | None = None, *, with_feature: bool = False) -> list[Path]:
+def chart_files(
+    paths: Sequence[Path],
+    problems: list[str] | None = None,
+    *,
+    with_feature: bool = False,
+    passed_over: list[PassedOver] | None = None,
+) -> list[Path]:
     """The files, in the order in which they are named; a folder stands for the charts in it and below it.
 
     Args:
         problems: Gets what is wrong with each path that names no chart; the others are found all the same. Without it
             a file that is not there is among those that are returned.
         with_feature: Of a folder only charts with a `.feature` beside them.
+        passed_over: Gets the YAML files of a folder that are no charts.
 
     Raises:
         NoSuchChart: A folder holds no chart, and there is no list for it.
@@ -33,7 +39,7 @@ def chart_files(paths: Sequence[Path], problems: list[str] | None = None, *, wit
     for path in paths:
         try:
             if path.is_dir():
-                found += _in_folder(path, with_feature=with_feature)
+                found += _in_folder(path, passed_over, with_feature=with_feature)
             elif problems is None and str(path) not in shipped_charts():
                 found.append(path)
             else:
@@ -68,8 +74,8 @@ def chart_file(path: Path) -> Path:
     raise NoSuchChart(f"{path}: there is no such file{hint}")
 
 
-def _in_folder(folder: Path, *, with_feature: bool) -> list[Path]:
-    found = _charts_in(folder)
+def _in_folder(folder: Path, passed_over: list[PassedOver] | None, *, with_feature: bool) -> list[Path]:
+    found = _charts_in(folder, passed_over)
     if with_feature:
         found = [one for one in found if one.with_suffix(".feature").is_file()]
     if not found:
@@ -78,26 +84,19 @@ def _in_folder(folder: Path, *, with_feature: bool) -> list[Path]:
     return found
 
 
-def _charts_in(folder: Path, *, is_deep: bool = True) -> list[Path]:
+def _charts_in(folder: Path, passed_over: list[PassedOver] | None = None, *, is_deep: bool = True) -> list[Path]:
     """YAML files that begin like charts, hidden folders left out, sorted."""
-    paths = folder.rglob("*") if is_deep else folder.glob("*")
-    return sorted(
-        path
-        for path in paths
-        if path.suffix in _SUFFIXES
-        and path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-        and _is_chart(path)
-    )
-
-
-def _is_chart(path: Path) -> bool:
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            head = file.read(_HEAD_CHARS)
-    except OSError:
-        return False
-    return re.search(r"^statechart\s*:", head, re.MULTILINE) is not None
+    found: list[Path] = []
+    for path in sorted(folder.rglob("*") if is_deep else folder.glob("*")):
+        if path.suffix not in _SUFFIXES or any(part.startswith(".") for part in path.relative_to(folder).parts):
+            continue
+        if path.is_file():
+            why = why_no_chart(path)
+            if why is None:
+                found.append(path)
+            elif passed_over is not None:
+                passed_over.append(PassedOver(path, why))
+    return found
 
 
 def _named(found: Sequence[Path], folder: Path) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rawko.chart import Chart, ChartError, load_chart, shipped_charts
 from rawko.chart.check import check_chart
@@ -19,8 +20,12 @@ from rawko.chart.parse import read_text
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file, chart_files
 from rawko.cli.authoring.formats import to_scxml, to_xstate
 from rawko.cli.authoring.formatting import show_changes
-from rawko.cli.output import BAD_INPUT, complain, visible_line, write_out
+from rawko.cli.authoring.yaml_heads import PassedOver
+from rawko.cli.output import BAD_INPUT, complain, visible_json, visible_line, write_out
 from rawko.processes.replacing import replace_text
+
+_MAX_TOLD: Final = 8
+"""Files that are passed over, each in a line of its own; of more there is one line."""
 
 
 def fix_command(paths: Sequence[Path], *, is_diff: bool, trusted: bool) -> int:
@@ -52,13 +57,14 @@ def fix_command(paths: Sequence[Path], *, is_diff: bool, trusted: bool) -> int:
     return BAD_INPUT if problems else 0
 
 
-def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool) -> int:
-    """Print every finding; 1 if one of them is an error."""
+def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool, as_json: bool = False) -> int:
+    """Print every finding, and which YAML files of a folder are no charts; 1 if a finding is an error."""
     found: list[Diagnostic] = []
     problems: list[str] = []
     charts: list[Chart] = []
     own: dict[tuple[str, str], Bound] = {}
-    files = chart_files(paths, problems)
+    passed_over: list[PassedOver] = []
+    files = chart_files(paths, problems, passed_over=passed_over)
     for path in files:
         try:
             chart = load_chart(path, trusted=trusted)
@@ -81,10 +87,12 @@ def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool)
         found += check_chart(chart, bound)
     if len(charts) == len(files):
         found += unused_bindings(charts, own.values())
-    for diagnostic in found:
+    for diagnostic in found if not as_json else ():
         print(visible_line(str(diagnostic)))
-    errors = sum(d.severity == "error" for d in found)
-    warnings = len(found) - errors
+    _tell_passed_over(passed_over)
+    counts = Counter(diagnostic.severity for diagnostic in found)
+    if as_json:
+        print(visible_json(_as_json(files, found, passed_over, problems)), flush=True)
     for problem in problems:
         complain(problem)
     if not found and not files:
@@ -92,10 +100,42 @@ def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool)
     if not found:
         print(f"{len(files)} chart{'s' if len(files) != 1 else ''}: no findings", file=sys.stderr)
     else:
-        print(f"{errors} error(s), {warnings} warning(s)", file=sys.stderr)
+        notes = f", {counts['note']} note(s)" if counts["note"] else ""
+        print(f"{counts['error']} error(s), {counts['warning']} warning(s){notes}", file=sys.stderr)
     if problems:
         return BAD_INPUT
     return 1 if has_errors(found) else 0
+
+
+def _tell_passed_over(passed_over: Sequence[PassedOver]) -> None:
+    if len(passed_over) <= _MAX_TOLD:
+        for one in passed_over:
+            print(visible_line(f"{one.path}: passed over: {one.why}"), file=sys.stderr)
+    else:
+        some = ", ".join(str(one.path) for one in passed_over[:3])
+        told = f"{len(passed_over)} YAML files were passed over: {some} ...; --json names each of them, and why"
+        print(visible_line(told), file=sys.stderr)
+
+
+def _as_json(
+    files: Sequence[Path], found: Sequence[Diagnostic], passed_over: Sequence[PassedOver], problems: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        "charts": [str(file) for file in files],
+        "findings": [
+            {
+                "file": one.position.file,
+                "line": one.position.line,
+                "column": one.position.column,
+                "code": one.code,
+                "severity": one.severity,
+                "message": one.message,
+            }
+            for one in found
+        ],
+        "passed_over": [{"file": str(one.path), "why": one.why} for one in passed_over],
+        "problems": list(problems),
+    }
 
 
 def _bound(chart: Chart, path: Path, module: str | None) -> Any:

@@ -18,6 +18,7 @@ def check(
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Check again after every change, until Ctrl-C.")] = False,
     fix: Annotated[bool, typer.Option("--fix", help="First correct slips of spelling that are certain.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="With --fix: write nothing, show what it would change.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON, as the last line.")] = False,
 ) -> None:
     """Lint charts: file:line:col: code: message. Exit 1 if there are errors."""
     from rawko.cli.authoring.charts import check_command, fix_command
@@ -32,9 +33,10 @@ def check(
         from rawko.cli.authoring.check_again import check_in_process, watch_check
 
         more = ["--bindings", bindings] if bindings is not None else []
+        more += ["--json"] if json else []
         words = [*more, *(["--trust-code"] if trust_code else []), "--", *map(str, charts)]
         watch_check(charts, bindings, lambda: check_in_process(words))
-    raise typer.Exit(check_command(charts, bindings=bindings, trusted=trust_code))
+    raise typer.Exit(check_command(charts, bindings=bindings, trusted=trust_code, as_json=json))
 
 
 def fmt(

@@ -71,10 +71,11 @@ export class ChartScreen {
   async put(found) {
     this.stamp = found.stamp;
     const errors = found.problems.filter((one) => one.severity === "error").length;
+    const notes = found.problems.filter((one) => one.severity === "note").length;
     const isReadable = Object.keys(found.states).length > 0;
     if (isReadable) this.chart = this.coverage.lines = found;
     this.coverage.outdated();
-    fill(this.head, h("h1", null, this.chart?.name ?? this.path), isReadable ? h("span", { class: "muted" }, `${Object.keys(found.states).length} states · ${Object.keys(found.transitions).length} transitions`) : h("span", { class: "bad" }, this.chart ? "cannot be read as it is; the picture is of the last version that could" : "cannot be read as it is"), h("span", { class: errors ? "bad" : "good" }, found.problems.length ? `${counted(errors, "error")}, ${counted(found.problems.length - errors, "warning")}` : "no findings"));
+    fill(this.head, h("h1", null, this.chart?.name ?? this.path), isReadable ? h("span", { class: "muted" }, `${Object.keys(found.states).length} states · ${Object.keys(found.transitions).length} transitions`) : h("span", { class: "bad" }, this.chart ? "cannot be read as it is; the picture is of the last version that could" : "cannot be read as it is"), h("span", { class: errors ? "bad" : "good" }, found.problems.length ? `${counted(errors, "error")}, ${counted(found.problems.length - errors - notes, "warning")}${notes ? ", " + counted(notes, "note") : ""}` : "no findings"));
     const at = new Map(found.problems.map((one) => [one.line, one]));
     fill(this.source, found.source.split("\n").map((line, n) => h("div", { class: at.has(n + 1) ? `line ${at.get(n + 1).severity}` : "line", data: { line: n + 1 } }, h("span", { class: "number" }, n + 1), h("span", { class: "code" }, coloured(line)))));
     fill(this.problems, h("b", null, "Problems"), found.problems.length ? found.problems.map((one) => h("button", { type: "button", class: "problem " + one.severity, onclick: () => this.toLine(one.line) }, h("span", { class: "code" }, `${one.line}:${one.column}`), h("span", { class: "chip" }, one.code), one.message)) : h("span", { class: "muted" }, " none: rawko check has no findings"));

@@ -1,0 +1,51 @@
+"""What a YAML file of a searched folder is, as far as the beginnings of its lines show: a chart, or why it is none.
+
+statechart:                      a chart
+statchart: {name: lamp}          a chart with a slip, so that `rawko check` says where
+lamp: {root state: ...}          so is this: nothing but charts has `root state`
+fragment: {name: deadline}       no chart: a fragment, checked where a chart uses it
+services: {web: ...}             no chart: no `statechart` (top key `services`)
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from rawko.chart.errors import certain, shown
+
+_MAX_CHARS: Final = 200_000
+_MAX_KEYS: Final = 3
+_KEY: Final = re.compile(
+    r"""^(?:\{[ \t\n]*)?(?:"([^"\n]+)"|'([^'\n]+)'|([^\s#"'\[\]{}&*!|>%@`-][^:#\n]*?))[ \t]*:(?=\s|$)""", re.M
+)
+_INNER: Final = re.compile(r"""^[ \t]+["']?root state["']?[ \t]*:""", re.M)
+
+
+class PassedOver(NamedTuple):
+    """A YAML file that is no chart. `why`: the end of a sentence, "no `statechart` (top key `services`)"."""
+
+    path: Path
+    why: str
+
+
+def why_no_chart(path: Path) -> str | None:
+    """Why a file is no chart; None if it is one, or one with a slip in its first key."""
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            text = file.read(_MAX_CHARS)
+    except OSError as error:
+        return f"it cannot be read ({error.strerror})"
+    keys = list(dict.fromkeys(next(filter(None, found.groups())) for found in _KEY.finditer(text)))
+    if "statechart" in keys:
+        return None
+    if "fragment" in keys:
+        return "a fragment; checked where a chart uses it"
+    if "root state" in keys or (keys and _INNER.search(text)) or any(certain(key, ("statechart",)) for key in keys):
+        return None
+    if not keys:
+        return "no `statechart`" if text.strip() else "it is empty"
+    more = f" and {len(keys) - _MAX_KEYS} more" if len(keys) > _MAX_KEYS else ""
+    s = "s" if len(keys) > 1 else ""
+    return f"no `statechart` (top key{s} {', '.join(map(shown, keys[:_MAX_KEYS]))}{more})"
