@@ -25,12 +25,13 @@ def main() -> None:
     mask_tracebacks()
     collect_seldom()
     with loading():
-        from rawko.cli.commands import app
-        from rawko.cli.commands.called import called
+        from rawko.cli.commands.application import application
+
+        app = application(sys.argv[1:])
 
     try:
         try:
-            called(app, sys.argv[1:])(prog_name="rawko")
+            app(prog_name="rawko")
         finally:
             sys.stdout.flush()  # here, where a refusal can be told; at the interpreter's exit it could not
     except MissingExtra as error:

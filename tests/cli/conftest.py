@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rawko.cli.commands import app
-from rawko.cli.commands.called import called
+from rawko.cli.commands.application import application
 from tests.cli.shell import Ended, Shell
 
 Typed = Callable[..., Ended]
@@ -35,7 +34,7 @@ def typed(rawko: Shell, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
             for name, value in environ.items():
                 inside.setenv(name, value)
             with pytest.raises(SystemExit) as ended:
-                called(app, words)(list(words), prog_name="rawko")  # as `main` does
+                application(words)(list(words), prog_name="rawko")  # as `main` does
         out, err = capfd.readouterr()
         code = ended.value.code
         assert isinstance(code, int)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from rawko.cli.commands import app
+from rawko.cli.commands.application import application
 from rawko.cli.commands.groups import EXAMPLES, GROUPS
 from tests.cli.conftest import Typed
 from tests.cli.shell import RAWKO, Shell, call, says
@@ -39,7 +39,7 @@ Feature: A door
 
 
 def commands() -> set[str]:
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(application())
     return set(group.commands)  # type: ignore[attr-defined]
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 import typer
 
-from rawko.cli.commands import app
+from rawko.cli.commands.application import application
 from tests.cli.shell import Shell, call, says
 from tests.cli.test_simulate import DOOR
 
@@ -111,7 +111,7 @@ def declared() -> Iterator[tuple[str, str]]:
                 option = next((opt for opt in one.opts if opt.startswith("--")), None)
                 yield name, option or str(one.metavar)
 
-    return walk(typer.main.get_command(app), "")
+    return walk(typer.main.get_command(application()), "")
 
 
 def test_every_path_of_the_command_line_has_its_row() -> None:

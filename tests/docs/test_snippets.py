@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from rawko.chart import parse_chart
-from rawko.cli.commands import app
+from rawko.cli.commands.application import application
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -69,7 +69,7 @@ def command_lines() -> Iterator[tuple[str, str]]:
 @cache
 def _commands() -> typer.core.TyperGroup:
     """All commands with their options: building them takes long."""
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(application())
     assert isinstance(group, typer.core.TyperGroup)
     return group
 

@@ -172,8 +172,9 @@ def test_the_scripted_path_never_loads_the_sdk(rawko: Shell) -> None:
     """Only a run with a model pays for it."""
     program = (
         "import sys\n"
-        "from rawko.cli.commands import app\n"
-        "try:\n    app(sys.argv[1:])\nexcept SystemExit as end:\n    print(end.code, 'anthropic' in sys.modules)\n"
+        "from rawko.cli.commands.application import application\n"
+        "try:\n    application(sys.argv[1:])(sys.argv[1:])\n"
+        "except SystemExit as end:\n    print(end.code, 'anthropic' in sys.modules)\n"
     )
     words = ["run", TASK, "--scenario", "fizzbuzz", "--yes", "--quiet"]
     done = subprocess.run(

@@ -154,7 +154,7 @@ def test_runs_that_cannot_be_migrated_say_why(rawko: Shell, typed: Typed, run: s
 _KILLED = """
 import os, signal, sys
 from rawko.journal import SqlJournal
-from rawko.cli.commands import app
+from rawko.cli.commands.application import application
 
 appended = SqlJournal.append
 
@@ -166,7 +166,7 @@ async def append(self, record):
     await appended(self, record)
 
 SqlJournal.append = append
-app(["migrate", "--all", "--trust"])
+application()(["migrate", "--all", "--trust"])
 """
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rawko.app.answers.cache import CachedAnswers
 from rawko.app.recovery.halting_provider import HaltingProvider
 from rawko.app.recovery.halting_workspace import HaltingWorkspace
 from rawko.app.recovery.last_tool import MarkingToolbox
@@ -30,6 +29,9 @@ from rawko.runtime.ports import Provider, Toolbox, Workspace
 from rawko.runtime.replay.recorded import Recorded
 from rawko.runtime.replay.replay import ReplayError, replay
 from rawko.runtime.session import LogWriter, Session
+
+if TYPE_CHECKING:
+    from rawko.app.answers.cache import CachedAnswers
 
 MakeMachine = Callable[[Provider, Toolbox, Workspace], Prepared]
 """Chart, bindings and input of a run's machine, from the parts that it works with."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rawko.app.lanes.adoption import no_adoption
 from rawko.app.records.record import RunRecord
@@ -14,7 +14,7 @@ from rawko.app.run.headless import Nobody
 from rawko.app.run.models.fallbacks import with_fallbacks
 from rawko.app.run.parts.actor_names import JUDGE
 from rawko.app.run.parts.called_agents import calling_agents, check_calls
-from rawko.app.run.parts.charts import PATTERNS, may_run_agents, pattern, shipped_chart
+from rawko.app.run.parts.charts import PATTERNS, may_run_agents, pattern
 from rawko.app.run.parts.checks import file_checks, open_gatherer
 from rawko.app.run.parts.machines import Machine, agent_machines, check_machines, put_in_place
 from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox
@@ -23,17 +23,17 @@ from rawko.app.secrecy.prompt_key import prompt_key
 from rawko.chart import Chart
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.bindings import Bindings
-from rawko.machines import agent_loop, orchestrator
+from rawko.machines import agent_loop
 from rawko.machines.agent_loop import actors as agent_loop_actors
-from rawko.machines.orchestrator import actors as orchestrator_actors
-from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS as ORCHESTRATOR_PROMPTS
-from rawko.machines.orchestrator.asking import AnswerCache
 from rawko.machines.prompts.errors import PromptError
 from rawko.machines.prompts.prompts import Prompts
 from rawko.providers.models import context_window, resolve_model
 from rawko.runtime.ports import People, Provider, Toolbox, Workspace
-from rawko.vocabulary.agent import AgentConfig, describe
+from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.agent_path import CALLABLE_CHART
+
+if TYPE_CHECKING:
+    from rawko.machines.orchestrator.asking import AnswerCache
 
 Prepared = tuple[Chart, Bindings, dict[str, Any]]
 """Chart, bindings and input of the machine to run."""
@@ -93,21 +93,20 @@ def assemble(
     Raises:
         ConfigError: A template or a chart that cannot be used.
     """
-    try:
-        own, key = templates_of(settings), prompt_key(settings.state_dir, run)
-        is_still = isinstance(parts.provider, StillProvider)
+    own, key = templates_of(settings), prompt_key(settings.state_dir, run)
+    is_still = isinstance(parts.provider, StillProvider)
 
-        def prompts(machine: str, placeholders: Mapping[str, frozenset[str]]) -> Prompts:
+    def prompts(machine: str, placeholders: Mapping[str, frozenset[str]]) -> Prompts:
+        try:
             return Prompts.load(machine, placeholders, override=own, key=key, is_lazy=is_still)
+        except PromptError as error:
+            raise ConfigError(str(error)) from error
 
-        loop_prompts = prompts("agent_loop", agent_loop_actors.PLACEHOLDERS)
-        arbiter_prompts = prompts("orchestrator", ORCHESTRATOR_PROMPTS)
-        run_others = may_run_agents(settings)
-        pattern_prompts = (
-            {name: prompts(name, pattern(name).PLACEHOLDERS) for name in (*PATTERNS, JUDGE)} if run_others else {}
-        )
-    except PromptError as error:
-        raise ConfigError(str(error)) from error
+    loop_prompts = prompts("agent_loop", agent_loop_actors.PLACEHOLDERS)
+    run_others = may_run_agents(settings)
+    pattern_prompts = (
+        {name: prompts(name, pattern(name).PLACEHOLDERS) for name in (*PATTERNS, JUDGE)} if run_others else {}
+    )
     model = model_of(settings)
     settings = with_fallbacks(settings)
     settings = settings if agent is None else _with_evidence(settings, agent)
@@ -141,16 +140,18 @@ def assemble(
         config = settings.agents[agent]
         alone = _agent_alone(config, machines[config.chart], settings.max_iterations, prompt, seed)
         return (*alone[:2], {**alone[2], "is_interactive": is_interactive})
-    arbiter = orchestrator_actors.OrchestratorPorts(
+    from rawko.app.run.parts.arbiter import PLACEHOLDERS, OrchestratorPorts, orchestrator_machine
+
+    arbiter = OrchestratorPorts(
         parts.provider,
         model,
-        arbiter_prompts,
+        prompts("orchestrator", PLACEHOLDERS),
         machines.__getitem__,
         no_time_for=parts.no_time_for,
         gatherer=gatherer,
         cache=parts.cache,
     )
-    return _orchestrator(settings, run, arbiter, seed, parts.charts)
+    return orchestrator_machine(settings, run, arbiter, seed, parts.charts)
 
 
 def _judging(settings: Settings, provider: Provider, model: str, prompts: Prompts) -> Bindings:
@@ -224,28 +225,6 @@ def _agent_alone(config: AgentConfig, machine: Machine, max_iterations: int, pro
     turns = min(config.limits.turns, max_iterations)
     limited = config.model_copy(update={"limits": config.limits.model_copy(update={"turns": turns})})
     return *machine, agent_loop.agent_loop_input(limited, prompt, seed=seed)
-
-
-def _orchestrator(
-    settings: Settings, run: str, ports: orchestrator_actors.OrchestratorPorts, seed: int, charts: Mapping[str, Chart]
-) -> Prepared:
-    given = {
-        "agents": {name: describe(config).to_json() for name, config in settings.agents.items()},
-        "max_iterations": settings.max_iterations,
-        "max_consecutive_failures": settings.max_consecutive_failures,
-        "provider_name": settings.provider,
-        "session_id": run,
-        "seed": seed,
-    }
-    if settings.fallback.model is not None:
-        given["fallback"] = settings.fallback.to_json()
-    if settings.evidence:
-        given["evidence_demands"] = [demand.to_json() for demand in settings.evidence]
-        given["max_refusals"] = settings.evidence_refusals
-    bindings = orchestrator.bindings | orchestrator_actors.actors(ports)
-    machine = {"orchestrator": (shipped_chart("orchestrator"), bindings)}
-    put_in_place(machine, charts)
-    return *machine["orchestrator"], given
 
 
 def _seed(run: str) -> int:

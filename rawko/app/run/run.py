@@ -9,9 +9,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rawko.app.answers.cache import CachedAnswers
 from rawko.app.following.channel import TextChannel
 from rawko.app.lanes.adoption import Adoption
 from rawko.app.lanes.listing import lanes_of
@@ -55,6 +54,9 @@ from rawko.runtime.ports import People, Provider, Toolbox, Workspace
 from rawko.runtime.session import LogWriter, write_log
 from rawko.tools.commands.folders import command_folder, folders_of
 from rawko.vocabulary.usage import Usage
+
+if TYPE_CHECKING:
+    from rawko.app.answers.cache import CachedAnswers
 
 Guard = Callable[[Provider, Callable[[int], str | None], Callable[[str, float, str], None]], Provider]
 """A provider that passes calls on, from: the provider; why there is no time for a wait in ms; what is told of waits."""

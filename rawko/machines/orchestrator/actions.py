@@ -13,8 +13,9 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.updates import Updates, append, assign, emit, log
 from rawko.interpreter.data.values import Record, thaw
+from rawko.machines.agent_result import Outcome
 from rawko.machines.orchestrator.arbiter.decision import ArbiterDecision
-from rawko.machines.orchestrator.context import EarlierTask, Outcome, UserMessage, fresh_run
+from rawko.machines.orchestrator.context import EarlierTask, UserMessage, fresh_run
 from rawko.machines.orchestrator.conversation import how_to_start
 from rawko.machines.orchestrator.guards import current_step, output_of
 from rawko.machines.orchestrator.recording import spend

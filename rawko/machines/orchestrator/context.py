@@ -6,10 +6,11 @@ All of it is JSON (C-26). Times are epoch milliseconds of the interpreter's cloc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from rawko.machines.agent_result import Outcome
 from rawko.machines.orchestrator.arbiter.decision import ArbiterDecision
 from rawko.vocabulary.agent import AgentDescription
 from rawko.vocabulary.base import Data
@@ -20,16 +21,11 @@ from rawko.vocabulary.plan import Plan
 from rawko.vocabulary.snapshot import ChangedFiles, FileChange, Snapshot
 from rawko.vocabulary.usage import Usage
 
-Outcome = Literal["success", "failure", "limit", "cancelled"]
 ExecutionResult = Literal["success", "failure", "timeout", "cancelled", "limit"]
 
 Count = Annotated[int, Field(ge=0)]
 Bound = Annotated[int, Field(ge=1)]
 Milliseconds = Annotated[int, Field(ge=0)]
-
-
-MAX_CHANGES: Final = 20
-"""Changed files of a run that its entry describes; it names the others only."""
 
 
 class ExecutionEntry(Data):

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from rawko.chart import Chart, find_chart, load_chart, parse_chart
 from rawko.chart.definition import CallAction, GuardCall, Transition
 from rawko.chart.lint import lint_chart
-from rawko.cli.commands import app
+from rawko.cli.commands.application import application
 from rawko.interpreter import Event, Record, freeze
 from rawko.machines.node_engine import NodeEngineContext, bindings
 from rawko.machines.node_engine.decide import TABLE, Decision, decide, is_way_back, planned_delay_ms, target_of
@@ -179,7 +179,7 @@ def test_rawko_check_fails_on_a_choice_that_is_not_total(state: str, tmp_path: P
     text = find_chart("node_engine").read_text(encoding="utf-8")
     path = tmp_path / "node_engine.yaml"
     path.write_text(text.replace(LAST_WAYS[state], ""), encoding="utf-8")
-    done = CliRunner().invoke(app, ["check", str(path)])
+    done = CliRunner().invoke(application(), ["check", str(path)])
     assert done.exit_code == 1
     assert f"undecided-transient: state {state!r}" in done.output
     assert re.match(rf"{re.escape(str(path))}:\d+:\d+: ", done.output)

@@ -15,10 +15,11 @@ from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.freezing import freeze
 from rawko.interpreter.data.values import Record, thaw
 from rawko.machines import orchestrator
+from rawko.machines.agent_result import finished_run
 from rawko.machines.orchestrator.actors import OrchestratorPorts, _has_open_step, actors
 from rawko.machines.orchestrator.arbiter.decision import decision_schema
 from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS
-from rawko.machines.orchestrator.executor import child_input, finished_run
+from rawko.machines.orchestrator.executor import child_input
 from rawko.machines.orchestrator.inputs import evaluate_progress_input, execute_agent_input, select_agent_input
 from rawko.machines.prompts.prompts import Prompts
 from rawko.providers.scenario_file import parse_scenario

@@ -9,10 +9,10 @@ from typing import get_args
 import pytest
 
 from rawko.chart import load_chart, shipped_path
+from rawko.machines.agent_result import Outcome
 from rawko.machines.orchestrator.arbiter.decision import DECISION_TYPES
 from rawko.machines.orchestrator.arbiter.errors import CATEGORIES
 from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS
-from rawko.machines.orchestrator.context import Outcome
 from rawko.vocabulary.errors import RETRYABLE_CODES
 
 CHARTS = shipped_path("statecharts")

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rawko.app.answers.cache import CachedAnswers, open_cache
 from rawko.app.run.budget import Stopwatch, bounds_of, rate_limits
 from rawko.app.run.follow_up.position import position_left
 from rawko.app.run.models.provider import open_provider
@@ -21,6 +20,9 @@ from rawko.providers.metering.account import Account
 from rawko.runtime.journal import Journal
 from rawko.runtime.pacing import Pace
 from rawko.runtime.ports import Provider
+
+if TYPE_CHECKING:
+    from rawko.app.answers.cache import CachedAnswers
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,8 @@ class ModelAccess:
         """The cache of the arbiter's answers, where the settings ask for it."""
         if self.is_cancel or self.agent is not None or not self.settings.arbiter_cache:
             return None
+        from rawko.app.answers.cache import open_cache
+
         cache = open_cache(self.settings, self.warn, self.run)
         cache.take_up(noted)
         return cache

@@ -18,7 +18,7 @@ from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.values import thaw
 from rawko.machines.agent_loop.inputs import agent_loop_input
-from rawko.machines.orchestrator.executor import finished_run
+from rawko.machines.agent_result import finished_run
 from rawko.machines.prompts.errors import PromptError
 from rawko.machines.prompts.prompts import Prompts
 from rawko.runtime.actor_kinds import ActorFailed, ChildFactory, ChildMachine, child_machine

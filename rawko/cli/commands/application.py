@@ -1,0 +1,84 @@
+"""The application that typer runs: of the one command that is called, where the words name one, else of all.
+
+Making all commands, their options and their help takes longer than most commands run: 100 ms of CPU, one 10 ms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from importlib import import_module
+from typing import Annotated, Any, Final
+
+import typer
+
+from rawko.cli.commands.groups import GroupedHelp, epilog
+from rawko.cli.commands.table import COMMANDS, Command, Group
+from rawko.extras import require
+
+_PACKAGE: Final = "rawko.cli.commands"
+_ABOUT: Final = "Statecharts for agents: run coding tasks under a statechart, and lint, test, draw and export charts."
+
+
+def application(words: Sequence[str] = ()) -> typer.Typer:
+    """The application with the command that the words begin with; with all commands where they name none.
+
+    Args:
+        words: Of the command line, without the program's name.
+    """
+    app = typer.Typer(
+        name="rawko",
+        help=_ABOUT,
+        cls=GroupedHelp,
+        no_args_is_help=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_rawko)
+    named = [one for one in COMMANDS if one.name == words[0]] if words else []
+    for one in named or COMMANDS:
+        if isinstance(one, Group):
+            app.add_typer(_group(one), name=one.name, epilog=epilog(one.name))
+        else:
+            app.command(one.name, epilog=epilog(one.name), **one.settings)(_function(one))
+    return app
+
+
+def _group(group: Group) -> typer.Typer:
+    made = typer.Typer(add_completion=False, rich_markup_mode=None, **group.settings)
+    made.callback(**group.itself.settings)(_function(group.itself))
+    for one in group.commands:
+        made.command(one.name)(_function(one))
+    return made
+
+
+def _function(command: Command) -> Callable[..., None]:
+    """What the command does, which first makes sure that the extra it needs is installed."""
+    function: Callable[..., None] = getattr(import_module(f"{_PACKAGE}.{command.module}"), command.function)
+    if not command.needs_agents:
+        return function
+
+    @wraps(function)
+    def checked(*arguments: Any, **options: Any) -> None:
+        require("agents", f"rawko {command.name}")
+        function(*arguments, **options)
+
+    return checked
+
+
+def _version(value: bool) -> None:
+    if value:
+        from rawko import __version__
+
+        typer.echo(f"rawko {__version__}")
+        raise typer.Exit
+
+
+def _rawko(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Statecharts for agents: run coding tasks under a statechart, and lint, test, draw and export charts."""
