@@ -83,8 +83,8 @@ def releases(opened: Opened) -> None:
     assert not engine.release(claim), "a claim that is no longer one's own is not given back"
     assert engine.release(again, delay_s=1.0)
     (late,) = _claimed(engine, "w")
-    assert engine.release(late, outcome="success")
-    assert not engine.release(late, outcome="success")
+    assert engine.release(late, is_done=True)
+    assert not engine.release(late, is_done=True)
     assert not engine.claim("w", ["a"], 1)
     opened.put(engine, "run")
     assert [one.run for one in engine.claim("w", ["a"], 1)] == ["run"]
@@ -102,6 +102,20 @@ def waits_for_its_time(opened: Opened) -> None:
     assert not engine.withdraw("late"), "a claimed run is its worker's"
 
 
+def is_woken_before_its_time(opened: Opened) -> None:
+    """A run that waits for its time is queued at once by a submit without a delay, and stays as it is by one with."""
+    engine = opened.open()
+    opened.put(engine, "run", delay_s=3600)
+    opened.put(engine, "run", delay_s=1800)
+    assert not engine.claim("w", ["a"], 1)
+    opened.put(engine, "run")
+    (claim,) = engine.claim("w", ["a"], 1)
+    assert engine.release(claim, delay_s=3600)
+    assert not engine.claim("w", ["a"], 1)
+    opened.put(engine, "run")
+    assert [one.run for one in engine.claim("w", ["a"], 1)] == ["run"]
+
+
 def shares_among_tenants(opened: Opened) -> None:
     """A tenant with many runs does not keep another one's waiting."""
     engine = opened.open()
@@ -110,6 +124,9 @@ def shares_among_tenants(opened: Opened) -> None:
     opened.put(engine, "single", tenant="'; DROP TABLE x; --", priority=-9)
     claims = engine.claim("w", ["a"], 2)
     assert sorted(one.tenant for one in claims) == ["'; DROP TABLE x; --", "many"]
+    more = engine.claim("w", ["a"], 4)
+    assert [one.run for one in more] == [f"many-{number}" for number in range(1, 5)]
+    assert len({(one.run, one.token) for one in (*claims, *more)}) == 6
 
 
 def keeps_limits(opened: Opened) -> None:
@@ -148,7 +165,7 @@ def takes_over_from_the_dead(opened: Opened) -> None:
         time.sleep(0.1)
     zombie = opened.open()
     assert list(zombie.beat("dead", [claim])) == []
-    assert not zombie.release(claim, outcome="success")
+    assert not zombie.release(claim, is_done=True)
     assert list(living.beat("living", found)) == found
 
 
@@ -200,6 +217,7 @@ CHECKS: Final[tuple[Callable[[Opened], None], ...]] = (
     submits_with_its_transaction,
     releases,
     waits_for_its_time,
+    is_woken_before_its_time,
     shares_among_tenants,
     keeps_limits,
     takes_over_from_the_dead,

@@ -28,12 +28,24 @@ def fleet_url(environ: Mapping[str, str]) -> URL:
     text = environ.get(URL_VARIABLE, "").strip()
     if not text:
         raise FleetError(f"no fleet is named: set {URL_VARIABLE}; {_ACCEPTED}; `rawko fleet up` starts one here")
+    return database_url(text, URL_VARIABLE)
+
+
+def database_url(text: str, what: str) -> URL:
+    """An address as text.
+
+    Args:
+        what: Gives it, as the beginning of a message.
+
+    Raises:
+        FleetError: It is none, or not of a PostgreSQL.
+    """
     try:
         url = make_url(text)
     except (ArgumentError, ValueError) as error:
-        raise FleetError(f"{URL_VARIABLE} is no address of a database; {_ACCEPTED}") from error
+        raise FleetError(f"{what} is no address of a database; {_ACCEPTED}") from error
     if url.get_backend_name() not in ("postgresql", "postgres"):
-        raise FleetError(f"{URL_VARIABLE} names {url.get_backend_name()!r}, and a fleet needs PostgreSQL; {_ACCEPTED}")
+        raise FleetError(f"{what} names {url.get_backend_name()!r}, and a fleet needs PostgreSQL; {_ACCEPTED}")
     return url.set(drivername="postgresql+psycopg")
 
 

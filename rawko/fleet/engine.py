@@ -60,13 +60,17 @@ class Engine(Protocol):
         """
         ...
 
-    def submit(self, run: str, *, queue: str, tenant: str, priority: int, delay_s: float, within: Any) -> None:
-        """Queue a run, for all; nothing happens where it is queued or claimed already, but that it is kept for no name.
+    def submit(
+        self, run: str, *, queue: str, tenant: str, priority: int, delay_s: float, within: Any, is_new: bool = False
+    ) -> None:
+        """Queue a run, for all; nothing happens where it is queued or claimed already, but that it is kept for no name,
+        and that one which waits for its time is queued at once where `delay_s` is 0.
 
         Args:
             priority: From -`MOST_URGENT` to `MOST_URGENT`; the higher one is claimed first, within a tenant.
             delay_s: By the database's clock.
             within: The transaction (a SQLAlchemy connection) with which it stands or falls.
+            is_new: The queue has never had it.
         """
         ...
 
@@ -90,12 +94,21 @@ class Engine(Protocol):
         """
         ...
 
-    def release(self, claim: Claim, *, outcome: str | None = None, delay_s: float = 0.0, keep_for: str = "") -> bool:
+    def release(
+        self,
+        claim: Claim,
+        *,
+        is_done: bool = False,
+        delay_s: float = 0.0,
+        keep_for: str = "",
+        within: Any = None,
+    ) -> bool:
         """Give a claim back; False where it is another worker's by now, and nothing was changed.
 
         Args:
-            outcome: What became of the run; None: it is to be claimed again, after the delay.
+            is_done: It is not to be claimed again, until it is submitted again; else it is, after the delay.
             keep_for: Only who claims for this name takes it from now on, until it is submitted again. "": as before.
+            within: As of `submit`; None: a transaction of its own.
         """
         ...
 

@@ -27,8 +27,7 @@ from rawko.fleet.limits.usage import used_up
 from rawko.fleet.records import Letter, State, TaskRecord, WorkerRecord
 from rawko.fleet.releases import own_release
 from rawko.fleet.schema import FORMAT, JOURNAL_FORMAT, check_tables, has_queue, journal_format, prepare
-from rawko.fleet.tables import now
-from rawko.fleet.task import FleetTask
+from rawko.fleet.task import ActorTask, FleetTask
 
 MAX_FAILURES: Final = 3
 """Attempts in a row that fail without coming far, before a run counts as dead."""
@@ -95,7 +94,12 @@ class Fleet:
             MissingExtra: The extra `fleet` is not installed.
         """
         require("fleet", "a fleet")
-        url = fleet_url(environ)
+        return cls.at(fleet_url(environ), new_run=new_run)
+
+    @classmethod
+    def at(cls, url: URL, *, new_run: Callable[[], str] = new_id) -> Fleet:
+        """As `open`, by the address of its database."""
+        require("fleet", "a fleet")
         database = open_database(url)
         try:
             with telling(url):
@@ -149,14 +153,48 @@ class Fleet:
         if problems:
             raise FleetError("; ".join(problems) if len(tasks) > 1 else problems[0].partition(": ")[2])
         with self._written() as connection:
-            held = records.held_queues(connection)
-            for queue in sorted({one.queue for one in tasks}):
-                if held.get(queue, (False, False))[1]:
-                    raise FleetError(
-                        f"queue {queue!r} is draining and takes no tasks; "
-                        f"open it again with: rawko queue resume {queue}"
-                    )
+            self._refuse_draining(connection, {one.queue for one in tasks})
             return [self._add(connection, one) for one in tasks]
+
+    @staticmethod
+    def _refuse_draining(connection: Connection, queues: Collection[str]) -> None:
+        held = records.held_queues(connection)
+        for queue in sorted(queues):
+            if held.get(queue, (False, False))[1]:
+                raise FleetError(
+                    f"queue {queue!r} is draining and takes no tasks; open it again with: rawko queue resume {queue}"
+                )
+
+    def submit_actors(self, actors: Sequence[ActorTask]) -> Sequence[Submitted]:
+        """Queue actors, all or none; one that is there already, with the same kind, tenant and input, stays as it is.
+
+        Raises:
+            FleetError: One of them cannot be queued, or its id is in use for another one.
+        """
+        problems = [f"actor {number}: {why}" for number, one in enumerate(actors, 1) for why in one.problems()]
+        if problems:
+            raise FleetError("; ".join(problems[:_LISTED]) if len(actors) > 1 else problems[0].partition(": ")[2])
+        given = {one.id: one for one in sorted(actors, key=lambda one: one.id)}
+        with self._written() as connection:
+            self._refuse_draining(connection, {one.queue for one in actors})
+            new = records.add_actors(connection, [_actor_row(one) for one in given.values()]) if given else ()
+            old = [one for one in given if one not in new]
+            found = records.get_all(connection, old) if old else {}
+            for one in actors:
+                there = found.get(one.id) if one is given[one.id] else None
+                is_same = one == given[one.id] if there is None else _is_same(one, there)
+                if not is_same:
+                    kind = "this call" if there is None else f"{_what(there)}, {there.state}"
+                    raise FleetError(
+                        f"id {one.id!r} is in use by {kind}: the same id with another kind, tenant or input; "
+                        "accepted: an id of its own for each actor"
+                    )
+            for id in given:
+                if id in new:
+                    one = given[id]
+                    place = {"tenant": one.tenant, "queue": one.queue, "priority": one.priority}
+                    self._put(connection, id, place, delay_s=one.delay_s, is_new=True)
+        return [Submitted(one.id, one.id in new) for one in actors]
 
     def _add(self, connection: Connection, task: FleetTask) -> Submitted:
         run = self._new_run()
@@ -169,7 +207,15 @@ class Fleet:
         self._put(connection, run, place, delay_s=task.delay_s)
         return Submitted(run, is_new=True)
 
-    def _put(self, connection: Connection, run: str, place: Mapping[str, Any], *, delay_s: float = 0.0) -> None:
+    def _put(
+        self,
+        connection: Connection,
+        run: str,
+        place: Mapping[str, Any],
+        *,
+        delay_s: float = 0.0,
+        is_new: bool = False,
+    ) -> None:
         self._engine.submit(
             run,
             queue=place["queue"],
@@ -177,6 +223,7 @@ class Fleet:
             priority=place["priority"],
             delay_s=delay_s,
             within=connection,
+            is_new=is_new,
         )
 
     def tasks(
@@ -190,6 +237,16 @@ class Fleet:
         """Tasks, what needs a person first, then the latest."""
         with self._read() as connection:
             return records.listed(connection, states=states, tenant=tenant, queue=queue, most=most)
+
+    def get(self, run: str) -> TaskRecord | None:
+        """The task of a run, by its whole id."""
+        with self._read() as connection:
+            return records.get(connection, run)
+
+    def counts(self, queue: str) -> Mapping[str, int]:
+        """How many tasks of a queue there are, by state."""
+        with self._read() as connection:
+            return records.counts(connection, queue=queue).get(queue, {})
 
     def find(self, name: str) -> TaskRecord | None:
         """The task of a run, by its id, or what its id or the last part of it begins with.
@@ -228,33 +285,36 @@ class Fleet:
         open_queues = [queue for queue in queues if not held.get(queue, (False, False))[0]]
         if not open_queues or count <= 0:
             return ()
-        found = []
-        for claim in self._engine.claim(worker, open_queues, count, empty, kept_for):
-            task = self._take(worker, claim)
-            if task is not None:
-                found.append((claim, task))
-        return found
+        claims = self._engine.claim(worker, open_queues, count, empty, kept_for)
+        return self._take(worker, claims) if claims else ()
 
-    def _take(self, worker: str, claim: Claim) -> TaskRecord | None:
-        """Note a claim in its record; None where there is nothing to be done for it."""
+    def _take(self, worker: str, claims: Sequence[Claim]) -> list[tuple[Claim, TaskRecord]]:
+        """Note claims in their records; without those for which there is nothing to be done."""
+        taken, over = [], []
         with self._written() as connection:
-            task = records.get(connection, claim.run, is_locked=True)
-            if task is not None and task.state in ("queued", "running"):
-                values: dict[str, Any] = {}
-                if task.state == "running":  # its worker was gone before it could release it
-                    reason = f"its worker {task.worker} was gone in the middle of it"
-                    values = self._failed(connection, task, reason, task.steps, is_lost=True)
-                    if _is_hopeless(values):
-                        records.change(connection, task.run, state="dead", **values)
-                        task = None
-                if task is not None:
-                    values |= {"state": "running", "worker": worker, "claimed_at": now(), "steps_before": task.steps}
-                    if not task.has_begun:
-                        values["release"] = own_release()
-                    records.change(connection, task.run, **values)
-                    return task
-        self._release_done(claim, "dead")
-        return None
+            found = records.get_all(connection, [claim.run for claim in claims], is_locked=True)
+            for claim in claims:
+                task = found.get(claim.run)
+                if task is None or not self._is_to_do(connection, task):
+                    over.append(claim)
+                else:
+                    taken.append((claim, task))
+            for has_begun in (False, True):
+                runs = [task.run for _, task in taken if task.has_begun == has_begun]
+                if runs:
+                    records.begin(connection, runs, worker, **({} if has_begun else {"release": own_release()}))
+        for claim in over:
+            self._release_done(claim)
+        return taken
+
+    def _is_to_do(self, connection: Connection, task: TaskRecord) -> bool:
+        if task.state == "running":  # its worker was gone before it could release it
+            reason = f"its worker {task.worker} was gone in the middle of it"
+            values = self._failed(connection, task, reason, task.steps, is_lost=True)
+            is_dead = _is_hopeless(values)
+            records.change(connection, task.run, **values, **({"state": "dead"} if is_dead else {}))
+            return not is_dead
+        return task.state == "queued" or (task.state == "waiting" and task.is_actor)
 
     @staticmethod
     def _failed(
@@ -279,7 +339,7 @@ class Fleet:
 
         Args:
             claims: All that it has: another one, whose answer was lost on the way, is free again.
-            steps: By run: rows of its journal, and where its files are.
+            steps: By run: rows of its journal, and where its files are; of those of which this is news.
 
         Returns:
             The claims that still are its own, and letters for their runs, until they are burnt.
@@ -288,11 +348,9 @@ class Fleet:
         if not held:
             return held, ()
         with self._written() as connection:
-            runs = {claim.run for claim in held}
-            for run, (count, place) in steps.items():
-                if run in runs:
-                    records.note_steps(connection, run, worker, count, place)
-            return held, records.letters_for(connection, sorted(runs))
+            runs = sorted(claim.run for claim in held)
+            records.note_steps(connection, worker, {run: steps[run] for run in runs if run in steps})
+            return held, records.letters_for(connection, runs)
 
     def end(self, claim: Claim, worker: str, *, state: State, outcome: str, **told: Any) -> bool:
         """A run has come to its end, to a question, or cannot be done; False where it is another worker's by now.
@@ -300,16 +358,33 @@ class Fleet:
         Args:
             told: `report`, `reason`, `steps`.
         """
-        if claim not in self._engine.beat(worker, [claim]):
-            return False
         with self._written() as connection:
-            task = records.get(connection, claim.run, is_locked=True)
-            if task is None or task.worker != worker:
+            task = self._own(connection, claim, worker)
+            if task is None or not self._engine.release(claim, is_done=True, within=connection):
                 return False
-            records.change(
-                connection, claim.run, state=state, outcome=outcome, worker=None, failures=0, takeovers=0, **told
-            )
-        self._release_done(claim, outcome)
+            values = {"state": state, "outcome": outcome, "worker": None, "failures": 0, "takeovers": 0}
+            records.change(connection, claim.run, **values, **told)
+            if state == "ended" and task.is_actor:
+                records.burn_all(connection, claim.run)
+        return True
+
+    def lay_down(self, claim: Claim, worker: str, wait_s: float | None, **told: Any) -> bool:
+        """An actor rests: an event that is sent to it, or its next timer, queues it again; as `end` otherwise.
+
+        Args:
+            wait_s: Until its next timer; None where it has none.
+        """
+        with self._written() as connection:
+            if self._own(connection, claim, worker) is None:
+                return False
+            has_letters = bool(records.letters_for(connection, [claim.run]))
+            is_done = wait_s is None and not has_letters
+            delay_s = 0.0 if has_letters or wait_s is None else wait_s
+            if not self._engine.release(claim, is_done=is_done, delay_s=delay_s, within=connection):
+                return False
+            state = "queued" if has_letters else "waiting"
+            values = {"state": state, "worker": None, "failures": 0, "takeovers": 0, "reason": None}
+            records.change(connection, claim.run, **values, **told)
         return True
 
     def give_back(
@@ -331,12 +406,10 @@ class Fleet:
             keep_for: The one release whose workers take it from now on.
             told: `steps`.
         """
-        if claim not in self._engine.beat(worker, [claim]):
-            return False
         values: dict[str, Any] = dict(told)
         with self._written() as connection:
-            task = records.get(connection, claim.run, is_locked=True)
-            if task is None or task.worker != worker:
+            task = self._own(connection, claim, worker)
+            if task is None:
                 return False
             is_dead = False
             if reason is not None:
@@ -346,17 +419,22 @@ class Fleet:
                 values["reason"] = waits_for
             if keep_for:
                 values["kept_for"] = keep_for
+            how: dict[str, Any] = {"is_done": True} if is_dead else {"delay_s": delay_s, "keep_for": keep_for}
+            if not self._engine.release(claim, **how, within=connection):
+                return False
             records.change(connection, claim.run, state="dead" if is_dead else "queued", worker=None, **values)
-        if is_dead:
-            self._release_done(claim, "dead")
-        else:
-            self._engine.release(claim, delay_s=delay_s, keep_for=keep_for)
         return True
 
-    def _release_done(self, claim: Claim, outcome: str) -> None:
-        """Give a claim back as done. A person may have answered in the moment since the record said so: then the run
-        is to be claimed again, which the queue could not take while it was still claimed."""
-        self._engine.release(claim, outcome=outcome)
+    @staticmethod
+    def _own(connection: Connection, claim: Claim, worker: str) -> TaskRecord | None:
+        """The record of a run that a worker has, locked; None where it is another one's."""
+        task = records.get(connection, claim.run, is_locked=True)
+        return task if task is not None and task.worker == worker else None
+
+    def _release_done(self, claim: Claim) -> None:
+        """Give a claim back as done: of a run that has ended, or waits, or is dead. A person may have answered in the
+        moment since its record said so: then it is to be claimed again, which the queue could not take meanwhile."""
+        self._engine.release(claim, is_done=True)
         with self._written() as connection:
             task = records.get(connection, claim.run, is_locked=True)
             if task is not None and task.state == "queued":
@@ -367,10 +445,10 @@ class Fleet:
         with self._read() as connection:
             return records.letters_for(connection, runs)
 
-    def burn(self, letter: int) -> None:
-        """A letter has been taken."""
+    def burn(self, gone: Sequence[int]) -> None:
+        """Letters have been taken."""
         with self._written() as connection:
-            records.burn_letter(connection, letter)
+            records.burn_letters(connection, gone)
 
     def has_waiting(self, queues: Sequence[str]) -> bool:
         """Whether a task of these queues is queued or at work, unless its tenant's budget is used up."""
@@ -514,6 +592,20 @@ class Fleet:
 
     reading = _written
     """A transaction for questions about the tables of `rawko.fleet.tables`."""
+
+
+def _actor_row(task: ActorTask) -> dict[str, Any]:
+    place = {"tenant": task.tenant, "queue": task.queue, "priority": task.priority}
+    return {"run": task.id, **place, "task": task.to_json()}
+
+
+def _is_same(task: ActorTask, there: TaskRecord) -> bool:
+    """Whether an actor that is there is the one to be queued."""
+    return (there.queue, there.tenant, there.task.get("input")) == (task.queue, task.tenant, task.input)
+
+
+def _what(task: TaskRecord) -> str:
+    return f"an actor of queue {task.queue!r}" if task.is_actor else f"a run of queue {task.queue!r}"
 
 
 def _place(task: TaskRecord) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_
 
 from rawko.fleet.errors import FleetError
 from rawko.fleet.fleet import Fleet
-from rawko.fleet.records import STATES, State, TaskRecord, record_of, selected
+from rawko.fleet.records import STATES, State, TaskRecord, is_of_runs, record_of, selected
 from rawko.fleet.tables import now, tasks
 
 MOST: Final = 200
@@ -49,8 +49,7 @@ class Filter:
         found: list[ColumnElement[bool]] = []
         if self.tenant is not None:
             found.append(tasks.c.tenant == self.tenant)
-        if self.queue is not None:
-            found.append(tasks.c.queue == self.queue)
+        found.append(tasks.c.queue == self.queue if self.queue is not None else is_of_runs)
         if self.outcome is not None:
             found.append(tasks.c.outcome == self.outcome)
         text = tasks.c.task["text"].astext
@@ -124,6 +123,7 @@ def tallies(fleet: Fleet) -> Sequence[Tally]:
     cost = func.coalesce(func.sum(tasks.c.report["cost_usd"].as_float()).filter(is_new), 0.0)
     keys = (tasks.c.queue, tasks.c.tenant, tasks.c.state, tasks.c.outcome)
     query = select(*keys, func.count(), cost, func.coalesce(func.sum(tokens).filter(is_new), 0)).group_by(*keys)
+    query = query.where(is_of_runs)
     with fleet.reading() as connection:
         return [
             Tally(queue, tenant, state, outcome, count, float(cost_usd), int(used))
@@ -147,7 +147,8 @@ def changed(fleet: Fleet, since: datetime | None) -> tuple[datetime, Sequence[Ta
     new = is_running if since is None else or_(is_running, tasks.c.changed_at > since)
     with fleet.reading() as connection:
         moment = connection.execute(select(now())).scalar_one()
-        rows = connection.execute(selected().where(new).order_by(tasks.c.changed_at.desc()).limit(_MOST_CHANGED))
+        query = selected().where(new, is_of_runs)
+        rows = connection.execute(query.order_by(tasks.c.changed_at.desc()).limit(_MOST_CHANGED))
         return moment, [record_of(row) for row in rows.mappings()]
 
 

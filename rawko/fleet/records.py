@@ -7,10 +7,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from sqlalchemy import Connection, RowMapping, Select, and_, case, delete, func, insert, literal, or_, select, update
+from sqlalchemy import (
+    Connection,
+    RowMapping,
+    Select,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 
 from rawko.fleet.tables import letters, now, queues, tasks, workers
+from rawko.fleet.task import OF_ACTORS
 
 State = Literal["queued", "running", "waiting", "ended", "dead"]
 STATES: Final[tuple[State, ...]] = ("waiting", "dead", "running", "queued", "ended")
@@ -68,9 +83,16 @@ class TaskRecord:
         return bool((self.place or {}).get("state"))
 
     @property
+    def is_actor(self) -> bool:
+        """Whether it is an actor of an application's own, and no task of `rawko run`."""
+        return self.queue.startswith(OF_ACTORS)
+
+    @property
     def is_cancelled_at_once(self) -> bool:
         """Whether a cancel ends it where it is, because no worker has it that would end it: it has not begun, or waits
         for workers that there may never be."""
+        if self.is_actor:
+            return self.state in ("queued", "waiting", "dead")
         if self.state not in ("queued", "dead"):
             return False
         return self.place is None or (self.state == "queued" and self.kept_for is not None)
@@ -111,6 +133,10 @@ class Letter:
     question: int | None
 
 
+is_of_runs = tasks.c.queue.not_like(f"{OF_ACTORS}%")
+"""What lists of runs show where no queue is named."""
+
+
 def selected() -> Select[Any]:
     """All that `record_of` needs."""
     age = [func.extract("epoch", now() - tasks.c[name]) for name in ("submitted_at", "claimed_at", "changed_at")]
@@ -137,6 +163,23 @@ def add(connection: Connection, run: str, values: Mapping[str, Any]) -> str | No
         return None
     same = and_(tasks.c.tenant == values["tenant"], tasks.c.key == values["key"])
     return str(connection.execute(select(tasks.c.run).where(same)).scalar_one())
+
+
+def add_actors(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> Collection[str]:
+    """Write actors; the ids of those that were not there."""
+    statement = pg_insert(tasks).on_conflict_do_nothing(index_elements=[tasks.c.run]).returning(tasks.c.run)
+    return {str(run) for run in connection.scalars(statement, [{"state": "queued", **row} for row in rows])}
+
+
+def get_all(connection: Connection, runs: Sequence[str], *, is_locked: bool = False) -> Mapping[str, TaskRecord]:
+    """Tasks by their whole ids, as far as they are there.
+
+    Args:
+        is_locked: Until the transaction ends, no other one changes them.
+    """
+    query = selected().where(tasks.c.run.in_(runs)).order_by(tasks.c.run)
+    rows = connection.execute(query.with_for_update(of=tasks) if is_locked else query).mappings()
+    return {row["run"]: record_of(row) for row in rows}
 
 
 def get(connection: Connection, run: str, *, is_locked: bool = False) -> TaskRecord | None:
@@ -172,8 +215,7 @@ def listed(
         query = query.where(tasks.c.state.in_(states))
     if tenant is not None:
         query = query.where(tasks.c.tenant == tenant)
-    if queue is not None:
-        query = query.where(tasks.c.queue == queue)
+    query = query.where(tasks.c.queue == queue if queue is not None else is_of_runs)
     order = case({state: literal(number) for number, state in enumerate(STATES)}, value=tasks.c.state)
     rows = connection.execute(query.order_by(order, tasks.c.submitted_at.desc()).limit(most))
     return [record_of(row) for row in rows.mappings()]
@@ -184,15 +226,25 @@ def change(connection: Connection, run: str, **values: Any) -> None:
     connection.execute(update(tasks).where(tasks.c.run == run).values(**values, changed_at=now()))
 
 
-def note_steps(connection: Connection, run: str, worker: str, steps: int, place: Mapping[str, Any] | None) -> None:
-    """How far a run has come on its worker, and where its files are."""
-    values: dict[str, Any] = {"steps": steps}
-    if place is not None:
-        values["place"] = dict(place)
+def begin(connection: Connection, runs: Sequence[str], worker: str, **values: Any) -> None:
+    """Note that a worker has taken tasks, each after as many steps as it has now."""
+    values |= {"state": "running", "worker": worker, "claimed_at": now(), "steps_before": tasks.c.steps}
+    connection.execute(update(tasks).where(tasks.c.run.in_(runs)).values(**values, changed_at=now()))
+
+
+def note_steps(connection: Connection, worker: str, steps: Mapping[str, tuple[int, Mapping[str, Any] | None]]) -> None:
+    """How far runs have come on their worker, and where their files are."""
+    mine = update(tasks).where(tasks.c.worker == worker, tasks.c.state == "running")
+    counts = [{"of": run, "to": count} for run, (count, place) in steps.items() if place is None]
+    if counts:
+        connection.execute(mine.where(tasks.c.run == bindparam("of")).values(steps=bindparam("to")), counts)
+    for run, (count, place) in steps.items():
+        if place is None:
+            continue
+        values: dict[str, Any] = {"steps": count, "place": dict(place)}
         if place.get("release"):
             values["release"] = place["release"]
-    mine = update(tasks).where(tasks.c.run == run, tasks.c.worker == worker, tasks.c.state == "running")
-    connection.execute(mine.values(**values))
+        connection.execute(mine.where(tasks.c.run == run).values(**values))
 
 
 def steps_before(connection: Connection, run: str) -> int:
@@ -200,18 +252,23 @@ def steps_before(connection: Connection, run: str) -> int:
     return int(connection.execute(select(tasks.c.steps_before).where(tasks.c.run == run)).scalar_one())
 
 
-def counts(connection: Connection, *, without: Collection[str] = ()) -> Mapping[str, Mapping[str, int]]:
+def counts(
+    connection: Connection, *, without: Collection[str] = (), queue: str | None = None
+) -> Mapping[str, Mapping[str, int]]:
     """Tasks of each queue by state.
 
     Args:
         without: Tenants whose tasks are not counted.
+        queue: Of this one alone.
     """
     found: dict[str, dict[str, int]] = {}
     query = select(tasks.c.queue, tasks.c.state, func.count()).group_by(tasks.c.queue, tasks.c.state)
     if without:
         query = query.where(tasks.c.tenant.not_in(without))
-    for queue, state, count in connection.execute(query):
-        found.setdefault(queue, {})[state] = count
+    if queue is not None:
+        query = query.where(tasks.c.queue == queue)
+    for of, state, count in connection.execute(query):
+        found.setdefault(of, {})[state] = count
     return found
 
 
@@ -314,6 +371,11 @@ def letters_for(connection: Connection, runs: Sequence[str]) -> Sequence[Letter]
     return [Letter(row.id, row.run, row.kind, row.who, row.text, row.question) for row in connection.execute(query)]
 
 
-def burn_letter(connection: Connection, letter: int) -> None:
-    """Remove a message that the run has got."""
-    connection.execute(delete(letters).where(letters.c.id == letter))
+def burn_letters(connection: Connection, gone: Sequence[int]) -> None:
+    """Remove messages that their runs have got."""
+    connection.execute(delete(letters).where(letters.c.id.in_(gone)))
+
+
+def burn_all(connection: Connection, run: str) -> None:
+    """Remove the messages for a run that has ended."""
+    connection.execute(delete(letters).where(letters.c.run == run))

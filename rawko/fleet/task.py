@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from rawko.cutting import cut
 from rawko.fleet.engine import MOST_URGENT
 
 FORMAT: Final = 1
@@ -20,9 +21,21 @@ _MOST_KEY: Final = 200
 MOST_DELAY_S: Final = 366 * 86_400.0
 
 
-def is_name(text: str) -> bool:
+OF_ACTORS: Final = "actors:"
+"""What the names of queues of actors begin with: no worker of `rawko run` tasks can be asked to take from them."""
+_MOST_ID: Final = 80
+"""Characters: the journal's column."""
+_MOST_INPUT: Final = 10_000_000
+
+
+def is_name(text: object) -> bool:
     """Whether a text can name a queue or a tenant; see `NAMES`."""
-    return _NAME.fullmatch(text) is not None
+    return isinstance(text, str) and _NAME.fullmatch(text) is not None
+
+
+def is_queue(text: str) -> bool:
+    """Whether a text names a queue: of tasks, or, after `OF_ACTORS`, of actors."""
+    return is_name(text.removeprefix(OF_ACTORS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +83,7 @@ class FleetTask:
             yield f"the task has {len(self.text)} characters; accepted: up to {_MOST_TEXT}"
         if "\0" in self.text:
             yield "the task contains a NUL character, which PostgreSQL does not store"
-        for what, name in (("queue", self.queue), ("tenant", self.tenant)):
-            if not is_name(name):
-                yield f"{what} {name!r}; accepted: {NAMES}"
-        if not -MOST_URGENT <= self.priority <= MOST_URGENT:
-            yield f"priority {self.priority}; accepted: -{MOST_URGENT} to {MOST_URGENT}, the higher one goes first"
-        if not 0 <= self.delay_s <= MOST_DELAY_S:
-            yield f"delay {self.delay_s:g} s; accepted: from 0 to 366 days"
+        yield from _place_problems("queue", self.queue, self.tenant, self.priority, self.delay_s)
         if self.key is not None and (not 0 < len(self.key) <= _MOST_KEY or "\0" in self.key):
             yield f"key {self.key[:40]!r}; accepted: 1 to {_MOST_KEY} characters"
 
@@ -91,3 +98,55 @@ class FleetTask:
             "flags": dict(self.flags),
             "is_trusted": self.is_trusted,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class ActorTask:
+    """An actor to be carried out by a worker that knows its kind.
+
+    Attributes:
+        id: Of the actor in the journal; two submissions with one id are one actor.
+        kind: Which chart and functions, by the name that workers have for them.
+        input: JSON text: PostgreSQL's own JSON cannot hold every text.
+    """
+
+    id: str
+    kind: str
+    input: str = "{}"
+    tenant: str = "default"
+    priority: int = 0
+    delay_s: float = 0.0
+
+    @property
+    def queue(self) -> str:
+        return f"{OF_ACTORS}{self.kind}"
+
+    def problems(self) -> Iterator[str]:
+        """Why it cannot be queued, each with what would be accepted."""
+        if not is_actor_id(self.id):
+            yield f"id {cut(repr(self.id), 100)}; accepted: {ACTOR_IDS}"
+        if len(self.input) > _MOST_INPUT:
+            yield f"the input has {len(self.input)} characters as JSON; accepted: up to {_MOST_INPUT}"
+        yield from _place_problems("kind", self.kind, self.tenant, self.priority, self.delay_s)
+
+    def to_json(self) -> dict[str, Any]:
+        """What the worker needs of it; `text` is for lists."""
+        return {"format": FORMAT, "text": f"actor {self.id} of kind {self.kind}", "input": self.input}
+
+
+ACTOR_IDS: Final = f"1 to {_MOST_ID} printable characters, not beginning with '~'"
+
+
+def is_actor_id(text: object) -> bool:
+    """Whether a text can be the id of an actor in a queue; see `ACTOR_IDS`."""
+    return isinstance(text, str) and 0 < len(text) <= _MOST_ID and text.isprintable() and not text.startswith("~")
+
+
+def _place_problems(what: str, name: str, tenant: str, priority: int, delay_s: float) -> Iterator[str]:
+    for each, given in ((what, name), ("tenant", tenant)):
+        if not is_name(given):
+            yield f"{each} {given!r}; accepted: {NAMES}"
+    if not -MOST_URGENT <= priority <= MOST_URGENT:
+        yield f"priority {priority}; accepted: -{MOST_URGENT} to {MOST_URGENT}, the higher one goes first"
+    if not 0 <= delay_s <= MOST_DELAY_S:
+        yield f"delay {delay_s:g} s; accepted: from 0 to 366 days"

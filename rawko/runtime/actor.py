@@ -287,6 +287,11 @@ class Actor:
         """Whether it sleeps, has ended, or was never started."""
         return self._life.task is None or self._cycle.rest.idle.is_set()
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether only an event or a timer moves it on: it sleeps, and nothing that it has invoked is under way."""
+        return self.is_idle and self._cycle.invocations.are_ended
+
     async def until_idle(self, timeout_s: float | None = None) -> None:
         """Wait until it sleeps, has ended, or was never started; at most so long in real time."""
         if self.is_idle:

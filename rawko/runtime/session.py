@@ -119,16 +119,26 @@ class Session:
             return
         if not self._epoch:
             await self._begin()
-        event = step.event
-        notes = self._notes() if self._notes is not None and event is not None and _is_end(event.name) else None
-        if not self._seq and self._opening is not None:
-            notes = self._opening()
+        notes = self.notes_of(step)
         record = record_of(step, run=self.run, seq=self._seq + 1, epoch=self._epoch, actor=actor.path, notes=notes)
         await _persistently(lambda: self.journal.append(record))
         if self._seq or self._opening is None:  # the opening stays in its row, and in no checkpoint
             self._last_notes = notes or self._last_notes
         self._seq = record.seq
         self._show(record, step, row=record.seq)
+
+    def notes_of(self, step: Step) -> dict[str, Any] | None:
+        """What the row of a step is to say beside it, for those who go on from there; None: nothing new."""
+        if not self._seq and self._opening is not None:
+            return self._opening()
+        if self._notes is not None and step.event is not None and _is_end(step.event.name):
+            return self._notes()
+        return None
+
+    @property
+    def rows(self) -> int:
+        """Number of the latest row, as far as this session has written or gone on from one; 0 before its first."""
+        return self._seq
 
     async def _begin(self) -> None:
         epoch = await _persistently(lambda: self.journal.begin(self.run))

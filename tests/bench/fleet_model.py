@@ -129,7 +129,7 @@ class Station:
 
 def idle_commits_per_s(figures: Figures, workers: int) -> float:
     """Commits of all workers beside their runs: beats, and questions for tasks, which get fewer as workers get more."""
-    from rawko.fleet.working import worker as at_work
+    from rawko.fleet.working import loop as at_work
 
     beat_s = at_work.pace_s(workers, at_work.BEAT_S, at_work.BEATS_PER_S, 1.0)
     claim_s = at_work.pace_s(workers, at_work.CLAIM_S, at_work.CLAIMS_PER_S, 5.0)

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from rawko.fleet.fleet import MAX_TAKEOVERS
-from rawko.fleet.working.worker import pace_s
+from rawko.fleet.working.loop import pace_s
 from tests.cli.shell import call, says
 from tests.fleet.bed import PATIENCE_S, Bed
 

@@ -148,6 +148,6 @@ def requeue_command(run: str) -> int:
 
 
 def _no_queue(name: str) -> str:
-    from rawko.fleet.task import NAMES, is_name
+    from rawko.fleet.task import NAMES, is_queue
 
-    return "" if is_name(name) else f"{name!r} is no name of a queue; accepted: {NAMES}"
+    return "" if is_queue(name) else f"{name!r} is no name of a queue; accepted: {NAMES}"

@@ -100,9 +100,9 @@ def now_ms(system: Any) -> Any:
     return system._now_ms_sql()
 
 
-def for_one(queue: Any) -> Any:
-    """A queue as DBOS has read it, for a single claim: how many are at work here is the caller's to know."""
-    queue._worker_concurrency = 1
+def for_one_claim(queue: Any, count: int) -> Any:
+    """A queue as DBOS has read it, for a claim of so many: how many are at work here is the caller's to know."""
+    queue._worker_concurrency = count
     return queue
 
 

@@ -3,7 +3,7 @@
 waits for its time   DELAYED
 queued               ENQUEUED
 claimed              PENDING, with the worker as executor and the claim's token as owner
-done                 SUCCESS, with the outcome as output
+done                 SUCCESS
 withdrawn            CANCELLED
 
 The application version is the format of the task; of a run that is kept for a name, format and name.
@@ -11,7 +11,6 @@ The application version is the format of the task; of a run that is kept for a n
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,7 +29,7 @@ from rawko.fleet.dbos_queue.access import (
     VERSIONS,
     WORKFLOW,
     client_of,
-    for_one,
+    for_one_claim,
     is_of_dbos,
     limits_of,
     now_ms,
@@ -69,7 +68,17 @@ class DbosEngine:
             self._system.run_migrations()
             self._sessions.prepare()
 
-    def submit(self, run: str, *, queue: str, tenant: str, priority: int, delay_s: float, within: Connection) -> None:
+    def submit(
+        self,
+        run: str,
+        *,
+        queue: str,
+        tenant: str,
+        priority: int,
+        delay_s: float,
+        within: Connection,
+        is_new: bool = False,
+    ) -> None:
         self._client.enqueue_in_transaction(
             within,
             {
@@ -83,19 +92,27 @@ class DbosEngine:
             },
             run,
         )
-        # A run that is there already is left alone by that; one that has ended begins again here.
+        options = self._system.engine.get_execution_options()  # which schema DBOS's tables are in
+        if not is_new:
+            self._submit_again(run, queue, delay_s, within, options)
+        if delay_s > 0:
+            waiting = self._row(run).where(self._status.c.status == "ENQUEUED")
+            waiting = waiting.values(status="DELAYED", delay_until_epoch_ms=self._after(delay_s))
+            within.execute(waiting, execution_options=options)
+
+    def _submit_again(self, run: str, queue: str, delay_s: float, within: Connection, options: Any) -> None:
+        """What is there already was left alone so far: one that has ended begins again here, one that waits for its
+        time or is kept for a name is queued."""
         again: dict[str, Any] = {"status": "ENQUEUED", "queue_name": queue, "executor_id": None, "completed_at": None}
         again["application_version"] = self._format
         ended = self._row(run).where(self._status.c.status.not_in(_ACTIVE))
         ended = ended.values(**again, owner_xid=None, started_at_epoch_ms=None, updated_at=self._now())
-        options = self._system.engine.get_execution_options()  # which schema DBOS's tables are in
         within.execute(ended, execution_options=options)
         kept = self._row(run).where(self._status.c.status.in_(("ENQUEUED", "DELAYED")))
         kept = kept.where(self._status.c.application_version != self._format)
         within.execute(kept.values(application_version=self._format, status="ENQUEUED"), execution_options=options)
-        if delay_s > 0:
-            waiting = self._row(run).where(self._status.c.status == "ENQUEUED")
-            waiting = waiting.values(status="DELAYED", delay_until_epoch_ms=self._after(delay_s))
+        if delay_s <= 0:
+            waiting = self._row(run).where(self._status.c.status == "DELAYED").values(status="ENQUEUED")
             within.execute(waiting, execution_options=options)
 
     def claim(
@@ -119,37 +136,43 @@ class DbosEngine:
         return bool(by_itself(self._system.engine, _HAS_ANY, {"queues": list(queues)}).fetchone()[0])
 
     def _claim_of(self, worker: str, queue: str, count: int, without: Collection[str], version: str) -> list[Claim]:
-        """Claims of one queue: one of each tenant in turn, in an order drawn anew, until there is no room left."""
+        """Claims of one queue: as many of each tenant, in an order drawn anew, until there is no room left."""
         found: list[Claim] = []
         tenants = [tenant for tenant in self._system.get_queue_partitions(queue) if tenant not in without]
-        random.shuffle(tenants)
-        while tenants and len(found) < count:
-            for tenant in tuple(tenants):
-                if len(found) == count:
-                    break
-                claim = self._claim_one(worker, queue, tenant, version)
-                if claim is None:
-                    tenants.remove(tenant)
-                else:
-                    found.append(claim)
-        return found
-
-    def _claim_one(self, worker: str, queue: str, tenant: str, version: str) -> Claim | None:
+        if not tenants:
+            return found
         known = self._client.retrieve_queue(queue)
         if known is None:
             known = self._client.register_queue(queue, on_conflict="never_update")
+        random.shuffle(tenants)
+        while tenants and len(found) < count:
+            share = max((count - len(found)) // len(tenants), 1)
+            for tenant in tuple(tenants):
+                wanted = min(share, count - len(found))
+                if not wanted:
+                    break
+                claims = self._claim_share(worker, known, tenant, wanted, version)
+                found += claims
+                if len(claims) < wanted:
+                    tenants.remove(tenant)
+        return found
+
+    def _claim_share(self, worker: str, queue: Any, tenant: str, count: int, version: str) -> list[Claim]:
+        """Up to so many claims of one tenant, in one transaction."""
         token = uuid4().hex
         try:
-            runs, _ = self._system.start_queued_workflows(for_one(known), worker, version, tenant, owner_xid=token)
+            runs, _ = self._system.start_queued_workflows(
+                for_one_claim(queue, count), worker, version, tenant, owner_xid=token
+            )
         except DBAPIError as error:
             if self._system.is_lock_conflict(error) or self._system.is_serialization_conflict(error):
-                return None  # another worker claims of the same queue at this moment
+                return []  # another worker claims of the same queue at this moment
             raise
         if runs and version in VERSIONS[1:]:  # what is written from now on, workers of the older format cannot read
-            mine = self._row(runs[0]).where(self._status.c.owner_xid == token)
+            mine = update(self._status).where(self._status.c.workflow_uuid.in_(runs))
             with self._system.engine.begin() as connection:
-                connection.execute(mine.values(application_version=VERSION))
-        return Claim(runs[0], queue, tenant, token) if runs else None
+                connection.execute(mine.where(self._status.c.owner_xid == token).values(application_version=VERSION))
+        return [Claim(run, queue.name, tenant, token) for run in runs]
 
     def beat(self, worker: str, claims: Collection[Claim], *, is_all: bool = False) -> Collection[Claim]:
         with self._telling():
@@ -173,24 +196,31 @@ class DbosEngine:
                 mine = self._row(run).where(self._status.c.status == "PENDING", self._status.c.owner_xid == token)
                 connection.execute(mine.values(**again, updated_at=self._now()))
 
-    def release(self, claim: Claim, *, outcome: str | None = None, delay_s: float = 0.0, keep_for: str = "") -> bool:
+    def release(
+        self,
+        claim: Claim,
+        *,
+        is_done: bool = False,
+        delay_s: float = 0.0,
+        keep_for: str = "",
+        within: Connection | None = None,
+    ) -> bool:
+        values: dict[str, Any] = {"owner_xid": None, "updated_at": self._now()}
+        if is_done:
+            values |= {"status": "SUCCESS", "completed_at": self._now()}
+        else:
+            values |= {"status": "ENQUEUED", "executor_id": None, "started_at_epoch_ms": None}
+        if delay_s > 0 and not is_done:
+            values |= {"status": "DELAYED", "delay_until_epoch_ms": self._after(delay_s)}
+        if keep_for:
+            values["application_version"] = _kept(keep_for)
+        mine = self._row(claim.run).where(self._status.c.status == "PENDING", self._status.c.owner_xid == claim.token)
         with self._telling():
-            if outcome is not None:
-                told = json.dumps(outcome)
-                return bool(
-                    self._system.update_workflow_outcome(claim.run, "SUCCESS", output=told, owner_xid=claim.token)
-                )
-            again: dict[str, Any] = {"status": "ENQUEUED", "executor_id": None, "owner_xid": None}
-            if delay_s > 0:
-                again |= {"status": "DELAYED", "delay_until_epoch_ms": self._after(delay_s)}
-            if keep_for:
-                again["application_version"] = _kept(keep_for)
-            mine = self._row(claim.run).where(
-                self._status.c.status == "PENDING", self._status.c.owner_xid == claim.token
-            )
+            if within is not None:
+                options = self._system.engine.get_execution_options()
+                return bool(within.execute(mine.values(**values), execution_options=options).rowcount == 1)
             with self._system.engine.begin() as connection:
-                done = connection.execute(mine.values(**again, started_at_epoch_ms=None, updated_at=self._now()))
-                return bool(done.rowcount == 1)
+                return bool(connection.execute(mine.values(**values)).rowcount == 1)
 
     def withdraw(self, run: str) -> bool:
         with self._telling(), self._system.engine.begin() as connection:

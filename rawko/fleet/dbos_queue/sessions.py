@@ -68,15 +68,15 @@ class Sessions:
 
     def beat(self, worker: str) -> None:
         """Tell that the worker lives; its session is made anew where it has broken."""
-        connection = self._held
-        if connection is None or worker != self._worker:
-            self.close()
-            connection = self._database.connect().execution_options(isolation_level="AUTOCOMMIT")
-            self._held, self._worker, self._since = connection, worker, time.monotonic()
-            # A beat need not outlive the server: with a thousand workers the disk has better to do.
-            connection.execute(text("SET synchronous_commit TO off"))
-            connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": _key(worker)})
         try:
+            connection = self._held
+            if connection is None or worker != self._worker:
+                self.close()
+                connection = self._database.connect().execution_options(isolation_level="AUTOCOMMIT")
+                self._held, self._worker, self._since = connection, worker, time.monotonic()
+                # A beat need not outlive the server: with a thousand workers the disk has better to do.
+                connection.execute(text("SET synchronous_commit TO off"))
+                connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": _key(worker)})
             connection.execute(_BEAT, {"worker": worker, "key": _key(worker)})
         except SQLAlchemyError:
             self.close()

@@ -77,11 +77,14 @@ class Result:
 
     Attributes:
         kind: "ended" and "waiting" have a report; "again": let go of, to go on elsewhere; "left": to a worker of the
-            release that it began with; "failed" may pass; "hopeless" will not.
+            release that it began with; "resting": an event or a timer moves it on; "failed" may pass; "hopeless" will
+            not.
         reason: Of "left", "failed" and "hopeless"; of "again" where the run waits for something.
+        wait_s: Of "resting": until its next timer; None where only an event moves it on.
     """
 
-    kind: Literal["ended", "waiting", "again", "left", "failed", "hopeless"]
+    kind: Literal["ended", "waiting", "again", "left", "resting", "failed", "hopeless"]
     outcome: str = ""
     reason: str = ""
     report: Mapping[str, Any] | None = None
+    wait_s: float | None = None

@@ -144,6 +144,11 @@ class Invocations:
         """Running child machines by invocation id."""
         return {id: running.child for id, running in self._running.items() if running.child is not None}
 
+    @property
+    def are_ended(self) -> bool:
+        """Whether none is running, and none that was stopped is still ending."""
+        return not self._running and not self._ending
+
     async def close(self) -> None:
         """Stop everything and wait until it has ended."""
         for running in tuple(self._running.values()):

@@ -12,7 +12,7 @@ from rawko.config import ConfigError
 from rawko.fleet.fleet import Fleet
 from rawko.fleet.listing import MOST, Filter, clock, matching, page, tallies
 from rawko.fleet.records import STATES
-from rawko.fleet.task import NAMES, is_name
+from rawko.fleet.task import NAMES, is_queue
 from rawko.web.answers import json_body
 from rawko.web.feed import Feed
 from rawko.web.fleet.acting import FleetActor
@@ -63,7 +63,7 @@ def task_routes(link: FleetLink, feed: Feed, actor: FleetActor) -> list[Route]:
 
     async def held(request: Request) -> Any:
         queue, how = request.path_params["queue"], request.path_params["action"]
-        if not is_name(queue):
+        if not is_queue(queue):
             raise ConfigError(f"{queue!r} is no name of a queue; accepted: {NAMES}")
         if how not in _HOLDS:
             raise ConfigError(f"{how!r} is no action; accepted: {', '.join(_HOLDS)}")

@@ -21,11 +21,13 @@ from tests.bench.fleet.guarded_dbos import GuardedDbos
 from tests.bench.fleet.jobs import Procrastinate
 from tests.bench.fleet.measure import Load, Measured, measure
 from tests.bench.fleet.ours import Rawko
+from tests.bench.fleet.own_machine import OwnMachine
 from tests.bench.fleet.plain_dbos import PlainDbos
 from tests.postgres import URL_VARIABLE
 
 CONTENDERS: tuple[Contender, ...] = (
     Rawko(),
+    OwnMachine(),
     GuardedDbos("git"),
     GuardedDbos("pygit2"),
     PlainDbos(),

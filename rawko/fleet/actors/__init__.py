@@ -1,0 +1,10 @@
+"""Actors of an application's own on the fleet: a queue in PostgreSQL, and workers that carry them out in one loop."""
+
+from rawko.fleet.actors.actor_queue import ActorQueue
+from rawko.fleet.actors.kinds import ActorKind
+from rawko.fleet.actors.records import ActorRecord, Queued
+from rawko.fleet.actors.worker import ActorWorker
+from rawko.fleet.engine import QueueLimits
+from rawko.fleet.errors import FleetError
+
+__all__ = ["ActorKind", "ActorQueue", "ActorRecord", "ActorWorker", "FleetError", "QueueLimits", "Queued"]

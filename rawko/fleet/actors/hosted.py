@@ -1,0 +1,193 @@
+"""One actor on a worker: opened from its journal, given letters, laid down when it rests, let go of when it is told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rawko.fleet.actors.actor_queue import EVENT, event_of
+from rawko.fleet.actors.kinds import ActorKind
+from rawko.fleet.actors.session import QueueSession
+from rawko.fleet.actors.texts import as_text
+from rawko.fleet.records import Letter
+from rawko.fleet.working.order import Result
+from rawko.interpreter.clocks import WallClock
+from rawko.interpreter.data.events import make_event
+from rawko.interpreter.data.freezing import freeze
+from rawko.interpreter.data.values import thaw
+from rawko.journal import SqlJournal
+from rawko.runtime.actor import Actor
+from rawko.runtime.durable import CHART, INPUT, read_resumable
+from rawko.runtime.errors import ActorCrashed, ActorStopped, JournalError
+from rawko.runtime.session import LogWriter
+
+DRAINED, LOST, CANCELLED, RESTS = "drained", "lost", "cancelled", "rests"
+"""Why an actor was stopped."""
+
+
+class HostedActor:
+    """One actor, in the worker's event loop; all calls come from there.
+
+    Args:
+        input: JSON text.
+        rest_after_s: So long an actor must have rested before it is laid down, and so far its next timer must be.
+        taken: Told of each letter that is not to be given again.
+    """
+
+    def __init__(
+        self,
+        id: str,
+        kind: ActorKind,
+        input: str,
+        journal: SqlJournal,
+        *,
+        rest_after_s: float,
+        taken: Callable[[int], None],
+        log: LogWriter | None = None,
+    ) -> None:
+        self._id, self._kind, self._input, self._journal = id, kind, input, journal
+        self._rest_after_s, self._taken, self._log = rest_after_s, taken, log
+        self._actor: Actor | None = None
+        self._session: QueueSession | None = None
+        self._letters: list[Letter] = []
+        self._why = ""
+        self._wait_s: float | None = None
+        self._seen: object = self
+        self._looking: asyncio.TimerHandle | None = None
+        self._stopping: asyncio.Task[None] | None = None
+
+    @property
+    def rows(self) -> int:
+        """Rows of its journal, as far as it has been opened. For other threads, too."""
+        return 0 if self._session is None else self._session.rows
+
+    async def carry_out(self, letters: Sequence[Letter]) -> Result:
+        """Carry the actor out until it has finished, rests, has failed, or is stopped."""
+        self._letters += letters
+        is_held = False
+        try:
+            await self._journal.hold(self._id)
+            is_held = True
+            self._actor = await self._opened()
+            return await self._run(self._actor)
+        except ActorCrashed as error:
+            return _failed(error.error)
+        except Exception as error:  # noqa: BLE001 - the chart's functions are foreign; what they raise is the reason
+            return _failed(error)
+        finally:
+            if self._looking is not None:
+                self._looking.cancel()
+            if is_held:
+                await self._let_go()
+
+    async def _let_go(self) -> None:
+        try:
+            await self._journal.release(self._id)
+        except JournalError:
+            pass  # the lock is its session's, which is broken
+
+    async def _opened(self) -> Actor:
+        """The actor, new or as its journal says."""
+        kind, journal = self._kind, self._journal
+        if not await journal.last_seq(self._id):
+            session = QueueSession(self._id, journal, taken=self._taken, opening=lambda: _opening(actor), log=self._log)
+            actor = Actor(
+                kind.chart, kind.bindings, input=json.loads(self._input), session=session, trusted=kind.trusted
+            )
+        else:
+            found = await read_resumable(
+                journal,
+                self._id,
+                kind.chart,
+                kind.bindings,
+                earlier=kind.earlier,
+                now=WallClock().time,
+                trusted=kind.trusted,
+            )
+            session = QueueSession(self._id, journal, taken=self._taken, recorded=found.recorded, log=self._log)
+            actor = Actor(
+                kind.chart,
+                kind.bindings,
+                input=found.input,
+                session=session,
+                snapshot=found.snapshot,
+                trusted=kind.trusted,
+            )
+        self._session = session
+        return actor
+
+    async def _run(self, actor: Actor) -> Result:
+        if self._why:
+            return self._stopped()
+        actor.start()
+        for letter in self._letters:
+            self._deliver(letter)
+        self._letters.clear()
+        self._looking = asyncio.get_running_loop().call_later(self._rest_after_s, self._look)
+        try:
+            output = await actor.run()
+        except ActorStopped:
+            return self._stopped()
+        told = {"output": as_text(output, "the output"), "configuration": list(actor.configuration)}
+        return Result("ended", "done", report=told)
+
+    def _stopped(self) -> Result:
+        if self._why == CANCELLED:
+            return Result("ended", CANCELLED, "cancelled by the queue")
+        if self._why == RESTS:
+            return Result("resting", wait_s=self._wait_s)
+        return Result("again")
+
+    def give(self, letter: Letter) -> None:
+        """A letter for it: an event, or a cancel. One that is being stopped leaves it to the next worker."""
+        if self._session is None:
+            self._letters.append(letter)
+        elif not self._why:
+            self._deliver(letter)
+
+    def _deliver(self, letter: Letter) -> None:
+        assert self._actor is not None and self._session is not None
+        if letter.kind == "cancel":
+            self.stop(CANCELLED)
+        elif letter.kind != EVENT or letter.id <= self._session.latest:
+            self._taken(letter.id)  # the row that has taken it is in the journal
+        elif not self._why:
+            name, data = event_of(letter.text)
+            event = make_event(name, freeze(data, name))
+            self._session.expect(event, letter.id)
+            self._actor.incoming.queue(event)
+
+    def stop(self, why: str) -> None:
+        """Let go of it: no step follows the present one, and what it has invoked is stopped."""
+        if not self._why:
+            self._why = why
+            if self._actor is not None:
+                self._stopping = asyncio.get_running_loop().create_task(self._actor.stop())
+
+    def _look(self) -> None:
+        """Lay it down if it has rested since the last look, and will for a while."""
+        actor, session = self._actor, self._session
+        assert actor is not None and session is not None
+        if self._why or actor.is_ended:
+            return
+        if self._seen is actor.last_step and actor.is_at_rest and not session.is_expecting:
+            due = actor.next_due()
+            wait_s = None if due is None else due - actor.now()
+            if wait_s is None or wait_s > self._rest_after_s:
+                self._wait_s = wait_s
+                self.stop(RESTS)
+                return
+        self._seen = actor.last_step
+        self._looking = asyncio.get_running_loop().call_later(self._rest_after_s, self._look)
+
+
+def _opening(actor: Actor) -> dict[str, Any]:
+    return {INPUT: thaw(actor.interpreter.input), CHART: actor.interpreter.chart.hash}
+
+
+def _failed(error: BaseException) -> Result:
+    if isinstance(error, JournalError) and error.is_retryable:
+        return Result("again", reason=str(error))
+    return Result("failed", reason=f"{type(error).__name__}: {error}")

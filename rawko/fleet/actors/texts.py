@@ -1,0 +1,37 @@
+"""Inputs, events and outputs as JSON text in ASCII: PostgreSQL's own JSON holds no NUL and no half of a surrogate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from rawko.fleet.errors import FleetError
+from rawko.interpreter.data.freezing import freeze
+from rawko.interpreter.data.values import thaw
+from rawko.interpreter.errors import NotJsonError
+
+
+def as_text(value: Any, where: str) -> str:
+    """A value as text; equal values give equal texts.
+
+    Raises:
+        FleetError: It is not JSON; says where, and what would be accepted.
+    """
+    try:
+        return json.dumps(thaw(freeze(value, where)), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except NotJsonError as error:
+        raise FleetError(str(error)) from error
+    except ValueError as error:
+        raise FleetError(f"{where}: {error}; accepted: JSON") from error
+
+
+def object_as_text(value: Any, where: str) -> str:
+    """As `as_text`, of a mapping.
+
+    Raises:
+        FleetError: It is no mapping, or not JSON.
+    """
+    if not isinstance(value, Mapping):
+        raise FleetError(f"{where} is {value!r} ({type(value).__name__}); accepted: a mapping of JSON")
+    return as_text(value, where)

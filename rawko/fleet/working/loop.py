@@ -1,0 +1,368 @@
+"""The loop of every worker: claims runs while it has free slots, beats, passes letters on, and lets go when it is told.
+
+How a run is carried out is its host's: a process each (`rawko.fleet.working.processes`), or actors in one event loop
+(`rawko.fleet.actors`). All that is asked of the database is asked here, from one thread.
+
+    stop()    no more claims; each run stops where it stands and is released; the loop ends within 10 s
+    again     the same at once: what still runs is cut off, and goes on elsewhere from its latest step
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, Protocol, TypeVar
+from uuid import uuid4
+
+from rawko.fleet.engine import Claim
+from rawko.fleet.errors import FleetError
+from rawko.fleet.fleet import Fleet
+from rawko.fleet.records import Letter, TaskRecord
+from rawko.fleet.working.order import ALIVE, DRAIN, FENCED, Result
+
+BEAT_S: Final = 0.5
+CLAIM_S: Final = 0.3
+_BEAT_MOST_S: Final = 1.0
+"""Half of the time after which a worker whose session has ended counts as dead."""
+_CLAIM_MOST_S: Final = 5.0
+BEATS_PER_S: Final = 1_000.0
+CLAIMS_PER_S: Final = 30.0
+"""All workers of a fleet together beat, and ask in vain for tasks, so often at most; see `pace_s`."""
+SIGN_S: Final = 1.0
+ANNOUNCE_S: Final = 5.0
+DRAIN_S: Final = 8.0
+"""After so long a run that should have stopped is cut off: the worker is gone within 10 s."""
+_AWAY_MOST_S: Final = 5.0
+_RETRY_MOST_S: Final = 60.0
+_WAITING_S: Final = 1.0
+"""A run that was let go of because it waits for something is not claimed again at once."""
+
+
+@dataclass(slots=True, eq=False)
+class Attempt:
+    """A run at work here.
+
+    Attributes:
+        steps: Rows of its journal; `place`: where its files are.
+        result: What came of it; None before its host has said so.
+        is_over: Nothing of it runs any more.
+        is_lost: Another worker has it now.
+        given: Letters that it was given, by their ids.
+        noted: What the database knows of `steps` and `place`.
+    """
+
+    claim: Claim
+    task: TaskRecord
+    steps: int
+    place: dict[str, Any] | None = None
+    result: Result | None = None
+    is_over: bool = False
+    is_lost: bool = False
+    given: set[int] = field(default_factory=set)
+    noted: tuple[int, dict[str, Any] | None] | None = None
+
+
+A = TypeVar("A", bound=Attempt)
+
+
+class Host(Protocol[A]):
+    """What carries runs out. Called from the loop's thread alone."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether runs can begin. Nothing is claimed before: the lease of a run could end meanwhile."""
+        ...
+
+    def begin(self, claim: Claim, task: TaskRecord, letters: Sequence[Letter]) -> A:
+        """Have a run begun, or gone on with; the letters are those that it is given first."""
+        ...
+
+    def tell(self, attempt: A, message: object) -> None:
+        """Tell a run `DRAIN`, `FENCED`, `ALIVE`, or give it a letter."""
+        ...
+
+    def hear(self, attempts: Sequence[A], timeout_s: float) -> bool:
+        """Wait so long at most until a run says something, and note it in the attempts.
+
+        Returns:
+            Whether the database is to know of it at once.
+        """
+        ...
+
+    def look(self, attempts: Sequence[A]) -> None:
+        """Note in the attempts how far they are, and which of them are over."""
+        ...
+
+    def taken(self) -> Sequence[int]:
+        """Letters that runs have taken, and that are not burnt yet; the same answer until `burnt`."""
+        ...
+
+    def burnt(self, letters: Sequence[int]) -> None:
+        """These letters are gone."""
+        ...
+
+    def result_of(self, attempt: A) -> Result:
+        """What came of a run that is over."""
+        ...
+
+    def kill(self, attempt: A) -> None:
+        """Cut a run off."""
+        ...
+
+    def forget(self, attempt: A) -> None:
+        """A run that is over is no longer this worker's."""
+        ...
+
+
+def pace_s(workers: int, usual_s: float, together_per_s: float, most_s: float) -> float:
+    """The time between two questions of one worker, in seconds: longer where there are many workers.
+
+    9 workers that ask each 0.3 s ask 30 times a second; 90 of them ask each 3 s for the same.
+    """
+    return min(max(usual_s, workers / together_per_s), most_s)
+
+
+def worker_name() -> str:
+    """A name of its own for each worker: machine, process, chance."""
+    return f"{socket.gethostname()[:40]}-{os.getpid()}-{uuid4().hex[:6]}"
+
+
+class WorkerLoop(Generic[A]):
+    """The loop of one worker.
+
+    Args:
+        queues: In the order in which they are asked.
+        slots: Runs at work at once, at most.
+        is_once: End when there is nothing left to be claimed.
+        tell: Gets a line for people now and then.
+    """
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        host: Host[A],
+        *,
+        name: str,
+        queues: Sequence[str],
+        slots: int,
+        is_once: bool = False,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._fleet, self._host, self._name = fleet, host, name
+        self._queues, self._slots, self._is_once, self._tell = queues, slots, is_once, tell
+        self._attempts: list[A] = []
+        self._stops = 0
+        self._drained_at: float | None = None
+        self._next = dict.fromkeys(("beat", "claim", "sign", "announce"), 0.0)
+        self._away_s = 0.0
+        self._living = 1
+        self._is_idle = False
+        self._refusal: FleetError | None = None
+
+    def stop(self) -> None:
+        """Let go of all runs, and end; said twice: at once. From any thread, and from a signal's handler."""
+        self._stops += 1
+
+    def run(self) -> None:
+        """Work until `stop`, or until there is nothing left where `is_once` says so.
+
+        Raises:
+            FleetError: The database refuses this worker for good.
+        """
+        try:
+            while not self._is_done():
+                self._turn()
+            self._leave()
+            if self._refusal is not None:
+                raise self._refusal
+        finally:
+            for attempt in self._attempts:
+                self._host.kill(attempt)
+
+    def _is_done(self) -> bool:
+        if self._attempts:
+            return False
+        return self._drained_at is not None or (self._is_once and self._is_idle)
+
+    def _turn(self) -> None:
+        now = time.monotonic()
+        if self._stops and self._drained_at is None:
+            self._drained_at = now
+            for attempt in self._attempts:
+                self._host.tell(attempt, DRAIN)
+            self._tell(f"no more tasks; {len(self._attempts)} runs stop where they stand")
+        if self._drained_at is not None and (self._stops > 1 or now - self._drained_at > DRAIN_S):
+            for attempt in self._attempts:
+                self._host.kill(attempt)
+        if now >= self._next["sign"]:
+            self._next["sign"] = now + SIGN_S
+            for attempt in self._attempts:
+                self._host.tell(attempt, ALIVE)
+        if self._host.hear(self._attempts, 0.05 if self._attempts else 0.1):
+            self._next["beat"] = min(self._next["beat"], now) if not self._away_s else self._next["beat"]
+        if any(attempt.is_over for attempt in self._attempts) and not self._away_s:
+            self._reach(self._settle)
+        if now >= self._next["beat"]:
+            self._next["beat"] = now + pace_s(self._living, BEAT_S, BEATS_PER_S, _BEAT_MOST_S)
+            self._reach(self._speak)
+        if now >= self._next["announce"] and not self._away_s:
+            self._next["announce"] = now + ANNOUNCE_S
+            self._reach(self._announce)
+        is_open = self._drained_at is None and self._host.is_ready and len(self._attempts) < self._slots
+        if is_open and now >= self._next["claim"] and not self._away_s:
+            # Not all of them at the same moments, and a slot that becomes free asks at once (`_settle`).
+            pause_s = pace_s(self._living, CLAIM_S, CLAIMS_PER_S, _CLAIM_MOST_S)
+            self._next["claim"] = now + pause_s * random.uniform(0.9, 1.1)
+            self._reach(self._claim)
+
+    def _reach(self, call: Callable[[], None]) -> None:
+        """Do something with the database; one that is away is tried again, and what is to be told it is kept."""
+        try:
+            call()
+        except FleetError as error:
+            if not error.is_retryable:
+                if self._refusal is not None or not self._attempts:
+                    raise
+                self._refuse(error)
+                return
+            if not self._away_s:
+                self._tell(f"{error}; trying again until it answers")
+            self._away_s = min(max(self._away_s * 2, BEAT_S), _AWAY_MOST_S)
+            self._next["beat"] = time.monotonic() + self._away_s
+        else:
+            if self._away_s:
+                self._tell("the database answers again")
+            self._away_s = 0.0
+
+    def _refuse(self, error: FleetError) -> None:
+        """The database is not for this worker any more: its runs stop where they stand, and it ends."""
+        self._refusal = error
+        self._tell(f"{error}; this worker ends")
+        self._stops = max(self._stops, 1)
+
+    def _announce(self) -> None:
+        self._living = self._fleet.announce(self._name, self._queues, self._slots)
+
+    def _speak(self) -> None:
+        self._burn()
+        self._host.look(self._attempts)
+        living = [attempt for attempt in self._attempts if not attempt.is_lost]
+        news = {one: (one.steps, None if one.place is None else dict(one.place)) for one in living}
+        news = {one: told for one, told in news.items() if told != one.noted}
+        steps = {one.claim.run: told for one, told in news.items()}
+        held, letters = self._fleet.beat(self._name, [one.claim for one in living], steps)
+        for attempt, told in news.items():
+            attempt.noted = told
+        for attempt in living:
+            if attempt.claim not in held and attempt.result is None:
+                attempt.is_lost = True
+                self._tell(f"run {attempt.claim.run}: another worker has it now")
+                self._host.tell(attempt, FENCED)
+        if letters:
+            by_run = {attempt.claim.run: attempt for attempt in living}
+            for letter in letters:
+                attempt = by_run[letter.run]
+                if letter.id not in attempt.given:
+                    attempt.given.add(letter.id)
+                    self._host.tell(attempt, letter)
+        self._settle()
+
+    def _burn(self) -> None:
+        if letters := self._host.taken():
+            self._fleet.burn(letters)
+            self._host.burnt(letters)
+
+    def _claim(self) -> None:
+        free = self._slots - len(self._attempts)
+        found = self._fleet.claim(self._name, self._queues, free)
+        is_asked = self._is_once and not found and not self._attempts
+        self._is_idle = is_asked and not self._fleet.has_waiting(self._queues)
+        by_run: dict[str, list[Letter]] = {claim.run: [] for claim, _ in found}
+        for letter in self._fleet.letters(list(by_run)) if found else ():
+            by_run[letter.run].append(letter)
+        for claim, task in found:
+            letters = by_run[claim.run]
+            attempt = self._host.begin(claim, task, letters)
+            attempt.given |= {letter.id for letter in letters}
+            self._attempts.append(attempt)
+            how = f"goes on after step {task.steps}" if task.steps else "begins"
+            self._tell(f"run {claim.run}: {how} ({claim.queue}, {claim.tenant})")
+            if attempt.place is not None:
+                self._next["beat"] = 0.0  # where its process is, is to be known before anything happens
+
+    def _settle(self) -> None:
+        """Note what became of attempts that are over; each stays here until the database knows."""
+        for attempt in [one for one in self._attempts if one.is_over]:
+            result = self._host.result_of(attempt)
+            if self._drained_at is not None and attempt.result is None:
+                result = Result("again")
+            if result.kind in ("failed", "hopeless") and self._is_outdated():
+                result = Result("again")
+            self._burn()
+            if not attempt.is_lost:
+                self._note(attempt, result)
+            self._attempts.remove(attempt)
+            self._next["claim"] = 0.0
+            self._host.forget(attempt)
+
+    def _is_outdated(self) -> bool:
+        """Whether a newer rawko has changed the tables, which a run must not be blamed for."""
+        if self._refusal is None:
+            try:
+                self._fleet.check()
+            except FleetError as error:
+                if error.is_retryable:
+                    raise
+                self._refuse(error)
+        return self._refusal is not None
+
+    def _note(self, attempt: A, result: Result) -> None:
+        claim, is_ours = attempt.claim, True
+        told: dict[str, Any] = {"steps": attempt.steps}
+        if attempt.place is not None and attempt.place.get("state"):
+            told["place"] = attempt.place
+        match result.kind:
+            case "ended" | "waiting" | "hopeless":
+                state = {"ended": "ended", "waiting": "waiting", "hopeless": "dead"}[result.kind]
+                is_ours = self._fleet.end(
+                    claim,
+                    self._name,
+                    state=state,  # type: ignore[arg-type]  # one of the states
+                    outcome=result.outcome or state,
+                    report=None if result.report is None else dict(result.report),
+                    reason=result.reason or None,
+                    **told,
+                )
+                line = f"{result.outcome or state}{f': {result.reason}' if result.reason else ''}"
+            case "resting":
+                is_ours = self._fleet.lay_down(claim, self._name, result.wait_s, **told)
+                line = f"rests after {attempt.steps} steps: {_until(result.wait_s)}"
+            case "again":
+                delay_s = _WAITING_S if result.reason else 0.0
+                is_ours = self._fleet.give_back(claim, self._name, waits_for=result.reason, delay_s=delay_s, **told)
+                line = f"released after {attempt.steps} steps{f': {result.reason}' if result.reason else ''}"
+            case "left":
+                release = str(attempt.task.release)
+                is_ours = self._fleet.give_back(
+                    claim, self._name, waits_for=result.reason, keep_for=release, delay_s=_WAITING_S, **told
+                )
+                line = f"left to a worker of rawko {release}: {result.reason}"
+            case "failed":
+                delay_s = min(2.0**attempt.task.failures, _RETRY_MOST_S)
+                is_ours = self._fleet.give_back(claim, self._name, reason=result.reason, delay_s=delay_s, **told)
+                line = f"failed: {result.reason}"
+        self._tell(f"run {claim.run}: {line if is_ours else 'another worker has it now'}")
+
+    def _leave(self) -> None:
+        try:
+            self._fleet.leave(self._name)
+        except FleetError as error:
+            self._tell(f"{error}; the others see in a moment that this worker is gone")
+
+
+def _until(wait_s: float | None) -> str:
+    return "until an event comes" if wait_s is None else f"for {wait_s:.0f} s, or until an event comes"

@@ -1,0 +1,148 @@
+"""Workers for actors in processes of their own: killed, frozen, ended; each call is made once but the one in flight."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import URL, create_engine, text
+
+from rawko.fleet.actors import ActorQueue
+from tests.fleet.actors.charts import counting_input
+from tests.fleet.actors.processes import PATIENCE_S, ActorWorkerProcess, marks
+
+Start = Callable[..., ActorWorkerProcess]
+
+
+def until(holds: Callable[[], bool]) -> None:
+    begun = time.monotonic()
+    while not holds():
+        assert time.monotonic() - begun < PATIENCE_S
+        time.sleep(0.02)
+
+
+def rows(database: URL, run: str) -> list[tuple[int, int]]:
+    """Number and epoch of the rows of an actor's journal."""
+    engine = create_engine(database)
+    with engine.begin() as connection:
+        found = connection.execute(text("SELECT seq, epoch FROM steps WHERE run = :run ORDER BY seq"), {"run": run})
+        told = [(row.seq, row.epoch) for row in found]
+    engine.dispose()
+    return told
+
+
+async def test_a_killed_worker_is_taken_over_within_five_seconds_and_no_call_is_made_twice_but_the_one_in_flight(
+    address: str, database: URL, tmp_path: Path, start: Start
+) -> None:
+    file = tmp_path / "marks"
+    ids = [f"a{number}" for number in range(4)]
+    async with ActorQueue(address, "counting") as queue:
+        await queue.submit_all({id: counting_input(id, str(file), 40, 0.05) for id in ids})
+        first = start()
+        until(lambda: all(len(marks(file, id)) >= 3 for id in ids))
+        start()
+        first.kill()
+        killed, before = time.monotonic(), {id: sum(marks(file, id).values()) for id in ids}
+        until(lambda: all(sum(marks(file, id).values()) > before[id] for id in ids))
+        taken_over_s = time.monotonic() - killed
+        for id in ids:
+            found = await queue.wait(id, PATIENCE_S)
+            assert (found.outcome, found.output, found.takeovers) == ("done", 40, 0)
+            counted = marks(file, id)
+            assert sorted(counted) == list(range(40))
+            assert sum(counted.values()) <= 41
+            numbers = [seq for seq, _ in rows(database, id)]
+            assert numbers == list(range(1, len(numbers) + 1))
+    print(f"taken over after {taken_over_s:.1f} s")
+    assert taken_over_s < 8, "5 s, and what a busy machine adds"
+
+
+async def test_a_worker_lets_go_on_sigterm_and_another_goes_on_in_the_middle(
+    address: str, tmp_path: Path, start: Start
+) -> None:
+    file = tmp_path / "marks"
+    ids = [f"a{number}" for number in range(6)]
+    async with ActorQueue(address, "counting") as queue:
+        await queue.submit_all({id: counting_input(id, str(file), 8, 0.3) for id in ids})
+        first = start(slots=6)
+        until(lambda: all(len(marks(file, id)) >= 2 for id in ids))
+        begun = time.monotonic()
+        assert first.end(signal.SIGTERM) == 0, first.said
+        assert time.monotonic() - begun < 10
+        counts = await queue.counts()
+        assert (counts["queued"], counts["running"]) == (6, 0)
+        start(slots=6)
+        for id in ids:
+            found = await queue.wait(id, PATIENCE_S)
+            assert (found.outcome, found.output, found.failures, found.takeovers) == ("done", 8, 0, 0)
+            assert sorted(marks(file, id)) == list(range(8))
+            assert sum(marks(file, id).values()) == 8, "a call that was stopped had written nothing"
+
+
+async def test_a_frozen_worker_is_fenced_and_writes_nothing_when_it_wakes(
+    address: str, database: URL, tmp_path: Path, start: Start
+) -> None:
+    file = tmp_path / "marks"
+    async with ActorQueue(address, "counting") as queue:
+        await queue.submit("a", input=counting_input("a", str(file), 30, 0.1))
+        first = start()
+        until(lambda: len(marks(file, "a")) >= 3)
+        first.signal(signal.SIGSTOP)
+        second = start()
+        found = await queue.wait("a", PATIENCE_S)
+        assert (found.outcome, found.output) == ("done", 30)
+        before = rows(database, "a")
+        assert len({epoch for _, epoch in before}) == 2
+        first.signal(signal.SIGCONT)
+        await queue.submit("b", input=counting_input("b", str(file), 2))
+        await queue.submit("c", input=counting_input("c", str(file), 2, 1.0))
+        assert (await queue.wait("b", PATIENCE_S)).outcome == "done"
+        until(lambda: "another worker has it now" in first.said)
+        assert second.end(signal.SIGTERM) == 0, second.said
+        assert (await queue.wait("c", PATIENCE_S)).outcome == "done"  # the first one works again
+        assert rows(database, "a") == before
+        assert sum(marks(file, "a").values()) <= 32, "the call in flight, and one that the frozen process ended later"
+        assert (await queue.find("a")) is not None
+        assert first.end(signal.SIGTERM) == 0, first.said
+
+
+async def _killed_at_random(
+    address: str, tmp_path: Path, start: Start, *, actors: int, steps: int, pause_s: float, kills: int, seed: int
+) -> None:
+    draw = random.Random(seed)
+    file = tmp_path / "marks"
+    ids = [f"a{number:04}" for number in range(actors)]
+    async with ActorQueue(address, "counting") as queue:
+        await queue.submit_all({id: counting_input(id, str(file), steps, pause_s) for id in ids})
+        workers = [start(slots=10), start(slots=10)]
+        lost = 0
+        for _ in range(kills):
+            await asyncio.sleep(draw.uniform(0.5, 3.0))
+            number = draw.randrange(2)
+            workers[number].kill()
+            workers[number] = start(slots=10)
+            lost += 10
+        for id in ids:
+            found = await queue.wait(id, PATIENCE_S)
+            assert (found.outcome, found.output) == ("done", steps), found
+        again = 0
+        for id in ids:
+            counted = marks(file, id)
+            assert sorted(counted) == list(range(steps)), id
+            again += sum(counted.values()) - steps
+        print(f"{kills} kills, {again} of {actors * steps} calls made again")
+        assert again <= lost
+
+
+async def test_workers_that_are_killed_at_random_lose_nothing(address: str, tmp_path: Path, start: Start) -> None:
+    await _killed_at_random(address, tmp_path, start, actors=20, steps=40, pause_s=0.1, kills=2, seed=7)
+
+
+@pytest.mark.thorough
+async def test_workers_that_are_killed_again_and_again_lose_nothing(address: str, tmp_path: Path, start: Start) -> None:
+    await _killed_at_random(address, tmp_path, start, actors=300, steps=60, pause_s=0.05, kills=20, seed=11)
