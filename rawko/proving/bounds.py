@@ -10,6 +10,8 @@
     person_actors: [ask_person]             actors that end because a person has answered
     raises: {begin_turn: [TICK]}            events that a bound action may raise; `sends:` the same for sent ones
     context: {tries: [0, 3], mode: {values: [fast, slow]}}   values of context fields: whole numbers from, to; or all
+    outcomes: {judge: {approved: {verdict: go}, silent: null}}   how an actor ends well: each outcome with its output
+    failures: {judge: {busy: {code: rate_limited}}}              how it fails: each failure with its error
     leads_to: {cancelling: [cancelled]}     states that follow a state, if actors end and timers fire
     accepted: {cycles: "why it may fail"}   properties whose failure is known, each with its reason
     answers: {has_grown: true}              of a monitor, and alone there: how guards answer that read data
@@ -29,13 +31,19 @@ It stands beside the chart as `NAME.bounds.yml`, or is named by `--bounds`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from rawko.chart.errors import nearest
+from rawko.cutting import cut_line
 from rawko.named_files import is_pipe, near_path
+from rawko.proving.bounding.endings import Ending
+from rawko.proving.bounding.lined_yaml import BoundsError as BoundsError
+from rawko.proving.bounding.lined_yaml import Lined, read_lined
+from rawko.proving.bounding.reading_endings import read_endings
 from rawko.proving.budgets import MAX_BUDGETS, Budget
 from rawko.proving.contexts import Value
 
@@ -46,6 +54,8 @@ KEYS = (
     "raises",
     "sends",
     "context",
+    "outcomes",
+    "failures",
     "leads_to",
     "accepted",
     "answers",
@@ -59,10 +69,6 @@ BUDGET_KEYS = ("guard", "goes_on", "counted_by", "refilled_by")
 MAX_BYTES = 1_000_000
 MAX_VALUES = 1_000
 """Of one context field."""
-
-
-class BoundsError(ValueError):
-    """A bounds file cannot be used; says where and what would be accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,8 @@ class Bounds:
     raises: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sends: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     context: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    outcomes: Mapping[str, tuple[Ending, ...]] = field(default_factory=dict)
+    failures: Mapping[str, tuple[Ending, ...]] = field(default_factory=dict)
     leads_to: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     accepted: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, bool | str] = field(default_factory=dict)
@@ -95,6 +103,11 @@ class Bounds:
 
 
 NO_BOUNDS = Bounds()
+
+
+def without_endings(bounds: Bounds) -> Bounds:
+    """The bounds without outcomes and failures: each invocation ends somehow."""
+    return replace(bounds, outcomes={}, failures={})
 
 
 def bounds_beside(chart: Path) -> Path | None:
@@ -116,19 +129,20 @@ def read_bounds(path: Path) -> Bounds:
             raw = file.read(MAX_BYTES + 1)
         if len(raw) > MAX_BYTES:
             raise BoundsError(f"{path}: is larger than {MAX_BYTES} bytes")
-        content = yaml.safe_load(raw.decode("utf-8"))
+        content = _read_lined(path, raw.decode("utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         detail = " ".join((getattr(error, "strerror", None) or str(error)).split())
         detail += near_path(path) if isinstance(error, FileNotFoundError) else ""
         raise BoundsError(f"{path}: cannot be read: {detail}") from error
-    content = {} if content is None else content
-    if not isinstance(content, dict):
+    content = Lined() if content is None else content
+    if not isinstance(content, Lined):
         raise BoundsError(
             f"{path}: found {type(content).__name__}; a mapping with the keys {', '.join(KEYS)} is accepted"
         )
     for key in content:
         if key not in KEYS:
-            raise BoundsError(f"{path}: unknown key {key!r}; accepted: {', '.join(KEYS)}")
+            near = f"; did you mean {found!r}?" if (found := nearest(str(key), list(KEYS))) else ""
+            raise BoundsError(f"{path}:{content.lines[key]}: unknown key {key!r}; accepted: {', '.join(KEYS)}{near}")
     return Bounds(
         budgets=_budgets(path, content.get("budget_guards")),
         actor_events=frozenset(_names(path, "actor_events", content.get("actor_events"))),
@@ -136,6 +150,8 @@ def read_bounds(path: Path) -> Bounds:
         raises=_lists(path, "raises", content.get("raises")),
         sends=_lists(path, "sends", content.get("sends")),
         context=_contexts(path, content.get("context")),
+        outcomes=_endings(path, "outcomes", content),
+        failures=_endings(path, "failures", content),
         leads_to=_lists(path, "leads_to", content.get("leads_to")),
         accepted=_reasons(path, content.get("accepted")),
         answers=_answers(path, content.get("answers")),
@@ -147,11 +163,25 @@ def read_bounds(path: Path) -> Bounds:
     )
 
 
+def _read_lined(path: Path, text: str) -> Any:
+    try:
+        return read_lined(text)
+    except BoundsError as error:
+        raise BoundsError(f"{path}:{error}") from error
+
+
+def _endings(path: Path, key: str, content: Lined) -> dict[str, tuple[Ending, ...]]:
+    try:
+        return read_endings(key, content.get(key), content.lines.get(key, 1))
+    except BoundsError as error:
+        raise BoundsError(f"{path}:{error}") from error
+
+
 def _budgets(path: Path, found: Any) -> tuple[Budget, ...]:
     if found is None:
         return ()
     if not isinstance(found, list):
-        raise BoundsError(f"{path}: budget_guards is {found!r}; a list of names is accepted")
+        raise BoundsError(f"{path}: budget_guards is {_shown(found)}; a list of names is accepted")
     if len(found) > MAX_BUDGETS:
         raise BoundsError(f"{path}: budget_guards names {len(found)} guards; at most {MAX_BUDGETS} are accepted")
     return tuple(_budget(path, f"budget_guards[{place}]", one) for place, one in enumerate(found))
@@ -162,7 +192,7 @@ def _budget(path: Path, where: str, found: Any) -> Budget:
         return Budget(found)
     if not isinstance(found, dict) or not isinstance(found.get("guard"), str):
         raise BoundsError(
-            f"{path}: {where} is {found!r}; a guard's name is accepted, or a mapping with the keys "
+            f"{path}: {where} is {_shown(found)}; a guard's name is accepted, or a mapping with the keys "
             f"{', '.join(BUDGET_KEYS)}"
         )
     for key in found:
@@ -180,7 +210,7 @@ def _names(path: Path, key: str, found: Any) -> tuple[str, ...]:
     if found is None:
         return ()
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise BoundsError(f"{path}: {key} is {found!r}; a list of names is accepted")
+        raise BoundsError(f"{path}: {key} is {_shown(found)}; a list of names is accepted")
     return tuple(found)
 
 
@@ -188,7 +218,7 @@ def _lists(path: Path, key: str, found: Any) -> dict[str, tuple[str, ...]]:
     if found is None:
         return {}
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
-        raise BoundsError(f"{path}: {key} is {found!r}; a mapping from names to lists of names is accepted")
+        raise BoundsError(f"{path}: {key} is {_shown(found)}; a mapping from names to lists of names is accepted")
     return {name: _names(path, f"{key}.{name}", events) for name, events in found.items()}
 
 
@@ -196,7 +226,7 @@ def _contexts(path: Path, found: Any) -> dict[str, tuple[Value, ...]]:
     if found is None:
         return {}
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
-        raise BoundsError(f"{path}: context is {found!r}; a mapping from fields to their values is accepted")
+        raise BoundsError(f"{path}: context is {_shown(found)}; a mapping from fields to their values is accepted")
     return {name: _values(path, f"context.{name}", values) for name, values in found.items()}
 
 
@@ -208,8 +238,8 @@ def _values(path: Path, where: str, found: Any) -> tuple[Value, ...]:
         values = tuple(dict.fromkeys(found["values"])) if all(map(_is_plain, found["values"])) else ()
     if not 0 < len(values) <= MAX_VALUES:
         raise BoundsError(
-            f"{path}: {where} is {found!r}; [from, to] in whole numbers is accepted, or {{values: [...]}} with at most "
-            f"{MAX_VALUES} plain values"
+            f"{path}: {where} is {_shown(found)}; [from, to] in whole numbers is accepted, or {{values: [...]}} with "
+            f"at most {MAX_VALUES} plain values"
         )
     return values
 
@@ -226,8 +256,8 @@ def _answers(path: Path, found: Any) -> dict[str, bool | str]:
         for name, said in found.items()
     ):
         raise BoundsError(
-            f"{path}: answers is {found!r}; a mapping from guards of a monitor to true, false, a guard of its machine, "
-            "or `not` and such a guard is accepted"
+            f"{path}: answers is {_shown(found)}; a mapping from guards of a monitor to true, false, a guard of its "
+            "machine, or `not` and such a guard is accepted"
         )
     return dict(found)
 
@@ -236,7 +266,9 @@ def _agents(path: Path, found: Any) -> dict[str, NamedAgents]:
     if found is None:
         return {}
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
-        raise BoundsError(f"{path}: agents is {found!r}; a mapping from invocations to lists of agents is accepted")
+        raise BoundsError(
+            f"{path}: agents is {_shown(found)}; a mapping from invocations to lists of agents is accepted"
+        )
     return {name: _named_agents(path, f"agents.{name}", one) for name, one in found.items()}
 
 
@@ -247,8 +279,8 @@ def _named_agents(path: Path, where: str, found: Any) -> NamedAgents:
         names, parameter = _names(path, f"{where}.default", found["default"]), found["parameter"]
     else:
         raise BoundsError(
-            f"{path}: {where} is {found!r}; a list of agents is accepted, or a mapping with the keys parameter (a "
-            "name) and default (a list of agents)"
+            f"{path}: {where} is {_shown(found)}; a list of agents is accepted, or a mapping with the keys parameter "
+            "(a name) and default (a list of agents)"
         )
     if not names:
         raise BoundsError(f"{path}: {where} names no agent; a list of at least one is accepted")
@@ -261,5 +293,9 @@ def _reasons(path: Path, found: Any) -> dict[str, str]:
     if not isinstance(found, dict) or not all(
         isinstance(k, str) and isinstance(v, str) and v for k, v in found.items()
     ):
-        raise BoundsError(f"{path}: accepted is {found!r}; a mapping from properties to reasons is accepted")
+        raise BoundsError(f"{path}: accepted is {_shown(found)}; a mapping from properties to reasons is accepted")
     return dict(found)
+
+
+def _shown(found: Any) -> str:
+    return cut_line(repr(found), 200)

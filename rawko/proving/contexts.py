@@ -1,6 +1,9 @@
-"""Context fields whose values are few: guards and actions that read no others are called, and their answers are known.
+"""What is known of data: context fields whose values are few, and what an actor's end gives. Guards and actions that
+read no more are called, and their answers are known.
 
     context: {tries: [0, 3]}        tries is 0, 1, 2 or 3
+    outcomes: {judge: {approved: {verdict: go}}}
+    is_approved                     reads event.output.verdict: after `approved` it is called, and answers
     has_tries_left                  reads tries alone: it is called, and answers
     is_good                         reads another field, or the event: true and false
     count_try                       assign(tries=context.tries + 1): 0 -> 1 -> 2 -> 3, and then beyond its bounds
@@ -13,13 +16,19 @@ differently is told, and counts as unknown.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from rawko.chart import definition as d
 from rawko.chart.expressions.formatting import format_guard
+from rawko.cutting import cut_line
 from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.compiled.functions import resolve
+from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.freezing import freeze
 from rawko.interpreter.data.updates import Append, Assign
+from rawko.proving.bounding.endings import FIELDS, Endings
+from rawko.proving.bounding.known import KnownEvent, KnownFields, Reads, Unread, is_known_mapping, known_value
 
 Value = str | int | float | bool | None
 UNKNOWN: Final = object()
@@ -33,56 +42,36 @@ class OutOfBounds(BaseException):
         self.text = text
 
 
-class _Unread(BaseException):
-    """A function reads what is not known."""
-
-
-class Known:
-    """A context or an event of which some fields are known; reading any other one raises `_Unread`."""
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        object.__setattr__(self, "_values", values)
-
-    def __getattr__(self, name: str) -> Any:
-        return self[name]
-
-    def __getitem__(self, name: Any) -> Any:
-        values = object.__getattribute__(self, "_values")
-        if name not in values:
-            raise _Unread
-        return values[name]
-
-    def __contains__(self, name: object) -> bool:
-        raise _Unread
-
-    def __iter__(self) -> Iterator[str]:
-        raise _Unread
-
-    def __len__(self) -> int:
-        raise _Unread
-
-    def __bool__(self) -> bool:
-        return True
-
-
 class BoundedContext:
     """The bounded context fields of one chart, and what its functions make of them.
 
     Args:
         values: Of each field, in order.
         functions: The chart's own; None: none is called.
+        endings: How its invocations end.
 
     Attributes:
         problems: What was noticed of functions: they raise, or answer differently.
-        computed: Guards that were answered.
+        computed: Guards that were answered. free: guards that were not, at some time.
+        reads: What functions have read.
         known_fields: All fields of the chart's context model; None: it is not known.
     """
 
-    def __init__(self, chart: d.Chart, values: Mapping[str, tuple[Value, ...]], functions: Bindings | None) -> None:
+    def __init__(
+        self,
+        chart: d.Chart,
+        values: Mapping[str, tuple[Value, ...]],
+        functions: Bindings | None,
+        endings: Endings | None = None,
+    ) -> None:
         self.values = values if functions is not None else {}
         self.problems: dict[str, None] = {}
         self.computed: set[str] = set()
+        self.free: set[str] = set()
+        self.reads = Reads()
         self._functions = functions
+        self._ending = ""
+        self._ends = {} if endings is None or functions is None else self._known_ends(endings)
         self._guards = {format_guard(call): call for call in _calls(chart)}
         self.known_fields: frozenset[str] | None = None
         self.first = self._first(chart)
@@ -90,7 +79,7 @@ class BoundedContext:
     @property
     def answers_guards(self) -> bool:
         """Whether `answer` can know anything."""
-        return bool(self.values)
+        return bool(self.values or self._ends)
 
     @property
     def count(self) -> int:
@@ -100,24 +89,23 @@ class BoundedContext:
             count *= len(values)
         return count
 
-    def answer(self, guard: str, fields: Mapping[str, Any], event: str) -> bool | None:
+    def answer(self, guard: str, fields: Mapping[str, Any], event: Event) -> bool | None:
         """What a guard says, as a skeleton calls it; None: it may be true or false."""
         call = self._guards.get(guard)
-        if call is None or not self.values:
+        if call is None or not self.answers_guards:
             return None
-        answer = self._result("guard", call.name, call.arguments, fields, {"name": event}, bool)
-        if answer is not UNKNOWN:
-            self.computed.add(guard)
+        answer = self._result("guard", call.name, call.arguments, fields, self._known(event), bool)
+        (self.free if answer is UNKNOWN else self.computed).add(guard)
         return None if answer is UNKNOWN else bool(answer)
 
     def computed_answer(self, call: d.GuardCall, fields: Mapping[str, Any]) -> bool | None:
         """What a condition says of the fields alone; None: it reads more."""
         if not self.values:
             return None
-        answer = self._result("guard", call.name, call.arguments, fields, {}, bool)
+        answer = self._result("guard", call.name, call.arguments, fields, KnownEvent({}, self.reads), bool)
         return None if answer is UNKNOWN else bool(answer)
 
-    def changes(self, action: d.Action, fields: Mapping[str, Any], event: str) -> dict[str, Any]:
+    def changes(self, action: d.Action, fields: Mapping[str, Any], event: Event) -> dict[str, Any]:
         """What an action sets: a value of each field that it changes, UNKNOWN where it may be any.
 
         Raises:
@@ -126,9 +114,9 @@ class BoundedContext:
         if not self.values:
             return {}
         if isinstance(action, d.AssignAction):
-            found = {name: self._written(value, fields) for name, value in action.values if name in self.values}
+            found = {name: _literal(value) for name, value in action.values if name in self.values}
         elif isinstance(action, d.CallAction):
-            found = self._result("action", action.name, action.arguments, fields, {"name": event}, self._assigned)
+            found = self._result("action", action.name, action.arguments, fields, self._known(event), self._assigned)
             if found is UNKNOWN:
                 found = dict.fromkeys(self.values, UNKNOWN)
         else:
@@ -155,6 +143,28 @@ class BoundedContext:
             for name, values in self.values.items()
         }
 
+    # ------------------------------------------------------------ events
+
+    def _known_ends(self, endings: Endings) -> dict[tuple[str, str], tuple[str, KnownEvent]]:
+        """By event and name of the ending: the ending in words, and the event as functions read it."""
+        found: dict[tuple[str, str], tuple[str, KnownEvent]] = {}
+        for id, kind, event, ending in endings.events():
+            words, field = f"{ending.name!r} of {id!r}", FIELDS[kind]
+            value = known_value(ending.value, self.reads, words, field)
+            found[event, ending.name] = words, KnownEvent({"name": event}, self.reads, {field: value})
+        return found
+
+    def _known(self, event: Event) -> KnownEvent:
+        """An event of a skeleton, which has the name of an ending in place of its value, as functions read it."""
+        if self._ends:
+            for field in FIELDS.values():
+                ending = event.data.get(field)
+                if ending.__class__ is str and (found := self._ends.get((event.name, ending))) is not None:
+                    self._ending, known = found
+                    return known
+        self._ending = ""
+        return KnownEvent({"name": event.name}, self.reads)
+
     # ------------------------------------------------------------ calls
 
     def _result(
@@ -163,20 +173,27 @@ class BoundedContext:
         name: str,
         arguments: d.Arguments,
         fields: Mapping[str, Any],
-        event: Mapping[str, Any],
+        event: KnownEvent,
         read: Callable[[Any], Any],
     ) -> Any:
         """The result of a function, called twice; UNKNOWN where it cannot be known."""
         if self._functions is None or name not in self._functions.names(kind):
             return UNKNOWN
         function = self._functions.get(kind, name)
+        reads = self.reads
+        reads.reader, reads.is_unread = f"{kind} {name!r}", False
+        context = KnownFields(fields, reads)
         try:
-            given = {key: self._argument(value, fields) for key, value in arguments}
-            results = [read(function(Known(fields), Known(event), **given)) for _ in range(2)]
-        except _Unread:
+            given = {key: self._argument(value, context, event) for key, value in arguments}
+            results = [read(function(context, event, **given)) for _ in range(2)]
+        except Unread:
             return UNKNOWN
         except Exception as error:  # noqa: BLE001 - a function of the project: what it raises is told
-            self.problems[f"{kind} {name!r} raises {type(error).__name__}: {error}"] = None
+            if not reads.is_unread:
+                when = f" after {self._ending}" if self._ending else ""
+                self.problems[f"{kind} {name!r} raises {type(error).__name__}{when}: {error}"] = None
+            return UNKNOWN
+        if reads.is_unread:  # the function has caught the end of its call
             return UNKNOWN
         if results[0] != results[1]:
             self.problems[f"{kind} {name!r} answers differently for the same values"] = None
@@ -184,28 +201,36 @@ class BoundedContext:
         return results[0]
 
     @staticmethod
-    def _argument(value: Any, fields: Mapping[str, Any]) -> Any:
-        if isinstance(value, d.LiteralArgument):
-            return freeze(value.value, "argument")
-        if isinstance(value, d.Reference) and value.root == "context" and len(value.path) == 1:
-            return Known(fields)[value.path[0]]
-        raise _Unread
-
-    def _written(self, value: Any, fields: Mapping[str, Any]) -> Any:
-        if isinstance(value, d.Reference):
-            if value.root == "context" and len(value.path) == 1 and value.path[0] in fields:
-                return fields[value.path[0]]
-            return UNKNOWN
-        return value if isinstance(value, str | int | float | bool | None) else UNKNOWN
+    def _argument(value: Any, context: KnownFields, event: KnownEvent) -> Any:
+        return (
+            freeze(value.value, "argument") if isinstance(value, d.LiteralArgument) else resolve(value, context, event)
+        )
 
     def _assigned(self, updates: Any) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for update in _flat(updates):
             if isinstance(update, Assign):
-                found |= {name: value for name, value in update.fields.items() if name in self.values}
+                found |= {name: _literal(value) for name, value in update.fields.items() if name in self.values}
             elif isinstance(update, Append) and update.field in self.values:
                 found[update.field] = UNKNOWN
         return found
+
+
+def _literal(value: Any) -> Any:
+    """A value that a field is set to; one that is no plain value, and so none of the bounds', as what it is."""
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    return _NoPlainValue("a mapping" if is_known_mapping(value) else cut_line(repr(value), 80))
+
+
+@dataclass(frozen=True, slots=True)
+class _NoPlainValue:
+    """In place of a list or mapping: equal to none of the values of bounds."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 def _flat(updates: Any) -> Iterator[Any]:

@@ -64,7 +64,7 @@ def _named(text: str, unknown: list[str]) -> str:
 
 def _first_broken(found: Exploration, checked: _Invariants) -> Finding | None:
     step, system = found.system.step, found.system
-    known: set[tuple[int, str]] = set()
+    known: set[tuple[int, str, str]] = set()
     step.on_run = checked.look
     try:
         step.every_initial()
@@ -73,10 +73,11 @@ def _first_broken(found: Exploration, checked: _Invariants) -> Finding | None:
         for number in range(found.expanded):
             state = found.state(number)
             for move in system.moves(state):
-                if (state.control, move.event) in known:
+                asked = (state.control, move.event, move.ending)
+                if asked in known:
                     continue
-                known.add((state.control, move.event))
-                step.every_outcome(state.control, move.event)
+                known.add(asked)
+                step.every_outcome(*asked)
                 for text, outcome in checked.broken:
                     way = (*found.way_to(number), (move, outcome))
                     return Finding(NAME, Verdict.REFUTED, f"{text} is broken: {move}", way, found.names(number))

@@ -12,10 +12,10 @@ and so on until all answers were given. One guard has one answer as long as neit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Final
 
-from rawko.chart.definition import Action, Chart
+from rawko.chart.definition import Action, CallAction, Chart, flat
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.data.events import INIT, make_event
@@ -26,6 +26,7 @@ from rawko.interpreter.stepping.microstep import microstep
 from rawko.interpreter.stepping.recovery import undo
 from rawko.interpreter.stepping.stability import process, stabilise
 from rawko.interpreter.stepping.transaction import Transaction
+from rawko.proving.bounding.endings import FIELDS, Endings, EndKind
 from rawko.proving.bounds import NO_BOUNDS, Bounds
 from rawko.proving.budgets import Budgets
 from rawko.proving.contexts import BoundedContext, OutOfBounds
@@ -43,7 +44,7 @@ from rawko.proving.outcomes import (
     staged,
 )
 from rawko.proving.script import Repeated, Script, scripted_bindings, settled
-from rawko.proving.skeleton import skeleton
+from rawko.proving.skeleton import NotProvable, skeleton
 
 MAX_OUTCOMES: Final = 1024
 """Ways of one macrostep; a chart with more is not explored to its end."""
@@ -62,6 +63,7 @@ class ControlStep:
         chart: The skeleton that is stepped.
         invocations: Ids, by bit.
         controls: By number.
+        endings: How invocations end, as the bounds name it.
         beyond: Context fields that have left their bounds, each with its value.
         on_run: Called after each run, with its microsteps, its outcome and whether the machine has finished.
         taken: Indexes of all transitions that were taken so far. Outcomes that differ only in answers and transitions
@@ -84,10 +86,12 @@ class ControlStep:
         heard: Heard = NOTHING_HEARD,
         data: BoundedContext | None = None,
     ) -> None:
-        self.data = data or BoundedContext(chart, bounds.context, functions)
+        self.endings = Endings(chart, bounds.outcomes, bounds.failures)
+        self.data = data or BoundedContext(chart, bounds.context, functions, self.endings)
         self.heard = heard
         self.originals: list[Action] | None = [] if self.data.values else None
         self.chart = skeleton(chart, self.originals)
+        _check_finalize(chart, bounds)
         self.bounds = bounds
         self.budgets = Budgets(bounds.budgets)
         self._script = Script(self._place, self.originals or ())
@@ -105,7 +109,7 @@ class ControlStep:
         self.taken: set[int] = set()
         self.beyond: dict[str, None] = {}
         self._numbers: dict[tuple[Any, ...], int] = {}
-        self._outcomes: dict[tuple[int, str], tuple[Outcome, ...]] = {}
+        self._outcomes: dict[tuple[int, str, str], tuple[Outcome, ...]] = {}
 
     def _place(self) -> Hashable:
         machine = self._machine
@@ -126,29 +130,37 @@ class ControlStep:
         """Ways in which the machine can start."""
         return self._all(lambda: self._run(None, None))
 
-    def outcomes(self, control: int, event: str) -> tuple[Outcome, ...]:
+    def outcomes(self, control: int, event: str, ending: str = "") -> tuple[Outcome, ...]:
         """Ways in which an event can be processed, or not be taken.
+
+        Args:
+            ending: Its name, where the event is the end of an invocation for which the bounds name some.
 
         Raises:
             TooManyChoices: There are more than MAX_OUTCOMES.
         """
-        found = self._outcomes.get((control, event))
+        found = self._outcomes.get((control, event, ending))
         if found is None:
-            found = self._all(lambda: self._run(control, event))
-            self._outcomes[control, event] = found
+            found = self._all(lambda: self._run(control, event, ending))
+            self._outcomes[control, event, ending] = found
         return found
+
+    def worked_out(self) -> Iterator[tuple[int, str, str, tuple[Outcome, ...]]]:
+        """All that `outcomes` has found so far: control, event, name of an ending, and outcomes."""
+        for (control, event, ending), found in self._outcomes.items():
+            yield control, event, ending, found
 
     def every_initial(self) -> tuple[Outcome, ...]:
         """As `initial`, with those that differ only in answers and transitions."""
         return self._all(lambda: self._run(None, None), is_merged=False)
 
-    def every_outcome(self, control: int, event: str) -> tuple[Outcome, ...]:
+    def every_outcome(self, control: int, event: str, ending: str = "") -> tuple[Outcome, ...]:
         """As `outcomes`, with those that differ only in answers and transitions; worked out again at each call.
 
         Raises:
             TooManyChoices: There are more than MAX_OUTCOMES.
         """
-        return self._all(lambda: self._run(control, event), is_merged=False)
+        return self._all(lambda: self._run(control, event, ending), is_merged=False)
 
     def listens(self, control: int, event: str) -> bool:
         """Whether an event can change anything there."""
@@ -186,7 +198,7 @@ class ControlStep:
             found.setdefault((bare(one), bool(one.answers), bool(one.transitions)), one)
         return tuple(found.values())
 
-    def _run(self, number: int | None, name: str | None) -> Outcome:
+    def _run(self, number: int | None, name: str | None, ending: str = "") -> Outcome:
         machine = self._machine
         self._load(machine, None if number is None else self.controls[number])
         work = machine.begin()
@@ -197,7 +209,7 @@ class ControlStep:
                 machine.fields |= settled(self.data.first, self.data, self._script, machine.event)
                 microstep(machine, work, self.program.initial_plan(), None, steps)
             else:
-                event = make_event(name, {})
+                event = make_event(name, _payload(name, ending))
                 machine.event = event
                 machine.idle_choice = None
                 taken = process(machine, work, event, steps)
@@ -217,6 +229,7 @@ class ControlStep:
                 -1 if number is None else number,
                 answers=tuple(self._script.answers[: repeated.answers.stop]),
                 transitions=_transitions(steps),
+                computed=tuple(self._script.computed),
                 problem=ROUND,
                 spending=self.budgets.spending(
                     self._script.answers[repeated.answers], self._script.actions[repeated.actions]
@@ -227,7 +240,8 @@ class ControlStep:
         return self._outcome(machine, work, steps)
 
     def _problem(self, number: int | None, problem: str) -> Outcome:
-        return Outcome(-1 if number is None else number, answers=tuple(self._script.answers), problem=problem)
+        answers, computed = tuple(self._script.answers), tuple(self._script.computed)
+        return Outcome(-1 if number is None else number, answers=answers, computed=computed, problem=problem)
 
     def _load(self, machine: Machine, control: Control | None) -> None:
         machine.node = None if control is None else control.node
@@ -272,6 +286,7 @@ class ControlStep:
             tuple(answers),
             _transitions(steps),
             is_still,
+            computed=tuple(self._script.computed),
             spending=self.budgets.spending(answers, self._script.actions),
         )
 
@@ -296,6 +311,25 @@ class ControlStep:
             found = self._numbers[key] = len(self.controls)
             self.controls.append(Control(self.program.node(configuration), history, idle_choice, is_done, data))
         return found
+
+
+def _check_finalize(chart: Chart, bounds: Bounds) -> None:
+    """Raises NotProvable where an action under `finalize`, which is left out, raises or sends events by the bounds."""
+    for invoke in (invoke for state in chart.states.values() for invoke in state.invoke):
+        for action in flat(invoke.finalize):
+            if isinstance(action, CallAction) and {action.name} & {*bounds.raises, *bounds.sends}:
+                raise NotProvable(
+                    f"{invoke.position}: finalize of {invoke.id!r} calls {action.name!r}, which raises or sends events "
+                    "as the bounds say; that is not checked"
+                )
+
+
+def _payload(name: str, ending: str) -> dict[str, str]:
+    """The name of an ending stands for its value: only functions read that."""
+    if not ending:
+        return {}
+    kind: EndKind = "done" if name.startswith("done.") else "error"
+    return {FIELDS[kind]: ending}
 
 
 def _transitions(steps: list[Any]) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 from rawko.chart.errors import hint
 from rawko.chart.lint import needed_names
+from rawko.proving.monitoring.product import PREFIX
 from rawko.proving.script import guard_names
 from rawko.proving.system import ControlSystem
 
@@ -14,7 +15,7 @@ def unknown_names(system: ControlSystem, properties: Collection[str]) -> Iterato
     """One sentence for each name that means nothing, with the nearest one.
 
     Args:
-        properties: The names that may stand under `accepted`.
+        properties: The names that may stand under `accepted`, beside those of monitors.
     """
     bounds = system.bounds
     asked = guard_names(system.step.chart)
@@ -36,7 +37,8 @@ def unknown_names(system: ControlSystem, properties: Collection[str]) -> Iterato
         yield f"answers names {', '.join(map(repr, sorted(bounds.answers)))}; only bounds of a monitor may have answers"
     states = {name for name, others in bounds.leads_to.items() for name in (name, *others)}
     yield from _unknown("leads_to", states, system.source.states, "states")
-    yield from _unknown("accepted", bounds.accepted, properties, "properties")
+    said = [name for name in bounds.accepted if not name.startswith(PREFIX)]  # of monitors that are not asked for now
+    yield from _unknown("accepted", said, properties, "properties")
 
 
 def _unknown(key: str, said: Collection[str], known: Collection[str], kind: str) -> Iterator[str]:

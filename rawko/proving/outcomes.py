@@ -35,6 +35,7 @@ class Outcome:
         timers: Changes of timers, in order.
         sent: Events that the machine sends to itself, in order.
         answers: Guards that were asked, in order, each with its answer.
+        computed: Guards that were called, in order, each with its answer.
         transitions: Taken, by index, in order.
         is_still: No state was left or entered.
         problem: CYCLE (an eventless cycle that no data ends), ROUND (one that changes data and asks guards: it may
@@ -54,6 +55,7 @@ class Outcome:
     problem: str = ""
     spending: Spending = NO_SPENDING
     trace: Trace = NO_TRACE
+    computed: Answers = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Control:
 
 def bare(outcome: Outcome) -> Outcome:
     """What an outcome comes to, however guards answered; its trace stays."""
-    return replace(outcome, answers=(), transitions=())
+    return replace(outcome, answers=(), transitions=(), computed=())
 
 
 def staged(work: Transaction) -> tuple[list[Change], list[str]]:

@@ -89,17 +89,18 @@ def _first_steps(found: Exploration) -> tuple[dict[int, tuple[int, Move, Outcome
                 first.setdefault(index, (number, move, outcome))
 
     look(-1, START, system.step.every_initial())
-    seen: set[tuple[int, str]] = set()
+    seen: set[tuple[int, str, str]] = set()
     for number in range(len(found)):
         if len(first) == len(system.step.structure.transitions):
             break
         state = found.state(number)
         for move in system.moves(state):
-            if (state.control, move.event) in seen:
+            asked = (state.control, move.event, move.ending)
+            if asked in seen:
                 continue
-            seen.add((state.control, move.event))
+            seen.add(asked)
             try:
-                look(number, move, system.step.every_outcome(state.control, move.event))
+                look(number, move, system.step.every_outcome(*asked))
             except TooManyChoices as error:
                 problems[f"{move}: {error}"] = None
     return first, list(problems)

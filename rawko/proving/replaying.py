@@ -7,7 +7,6 @@ compared after each step.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from rawko.interpreter import Interpreter
@@ -15,7 +14,7 @@ from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.errors import EventlessCycleError, InvocationError
 from rawko.interpreter.monitoring.heard import ENTERED, EXITED, STEP_ENDED, STEP_STARTED
 from rawko.proving.hearing.traces import Heard, Told, told_of
-from rawko.proving.outcomes import ROUND, Outcome
+from rawko.proving.outcomes import ROUND, Outcome, bare
 from rawko.proving.script import Script, scripted_bindings, settled
 from rawko.proving.system import ControlSystem, Edge, Move, SystemState
 
@@ -91,9 +90,9 @@ def _happen(machine: Interpreter, move: Move) -> None:
         if running is None:
             raise LookupError(f"actor {move.subject!r} is not running")
         if move.kind == "done":
-            machine.complete_invocation(running.id, running.number)
+            machine.complete_invocation(running.id, running.number, move.ending or None)
         elif move.kind == "error":
-            machine.fail_invocation(running.id, running.number, {"code": "any"})
+            machine.fail_invocation(running.id, running.number, move.ending or {"code": "any"})
         else:
             machine.deliver(running.id, running.number, move.event, {})
     elif move.kind == "timer":
@@ -109,8 +108,8 @@ def _happen(machine: Interpreter, move: Move) -> None:
 
 def _follow(system: ControlSystem, state: SystemState, move: Move, outcome: Outcome) -> SystemState | None:
     edges: list[Edge] = system.initial() if move.kind == "start" else system.transition(state, move)
-    bare = replace(outcome, answers=(), transitions=())  # of outcomes that differ in no more, an edge has only one
-    return next((e.target for e in edges if replace(e.outcome, answers=(), transitions=()) == bare), None)
+    wanted = bare(outcome)  # of outcomes that differ in no more, an edge has only one
+    return next((edge.target for edge in edges if bare(edge.outcome) == wanted), None)
 
 
 def _nowhere() -> Hashable:

@@ -35,6 +35,7 @@ class Script:
 
     Attributes:
         steps: Microsteps of the run so far.
+        computed: Guards that were called, each with its answer.
         places: Where questions were asked with nothing known of the data, in order; the last one repeats another where
             the run does.
     """
@@ -48,6 +49,7 @@ class Script:
         self.asked_version = -1
         self.given: list[bool] = []
         self.answers: list[tuple[str, bool]] = []
+        self.computed: list[tuple[str, bool]] = []
         self.actions: list[str] = []
         self.known: dict[Hashable, bool] = {}
         self.version = 0
@@ -55,6 +57,7 @@ class Script:
 
     def restart(self) -> None:
         self.answers = []
+        self.computed = []
         self.actions = []
         self.known = {}
         self.seen = {}
@@ -123,8 +126,11 @@ def scripted_bindings(chart: Chart, bounds: Bounds, script: Script, data: Bounde
 
 def _guard(name: str, script: Script, data: BoundedContext) -> Callable[[Any, Any], bool]:
     def guard(context: Any, event: Any) -> bool:
-        answer = data.answer(name, context, event.name)
-        return script.ask(name, event) if answer is None else answer
+        answer = data.answer(name, context, event)
+        if answer is None:
+            return script.ask(name, event)
+        script.computed.append((name, answer))
+        return answer
 
     return guard if data.answers_guards else lambda context, event: script.ask(name, event)
 
@@ -136,7 +142,7 @@ def _action(
         script.change(name)
         found = [update for question, update in updates if script.ask(question, event)]
         if original is not None and data.values:
-            changes = data.changes(original, context, event.name)
+            changes = data.changes(original, context, event)
             found.append(Assign(settled(changes, data, script, event)))
         return tuple(found)
 

@@ -32,7 +32,8 @@ def skeleton(chart: d.Chart, originals: list[d.Action] | None = None) -> d.Chart
         originals: Receives each action that changes data; its name is then followed by `#` and its place there.
 
     Raises:
-        NotProvable: The chart has `errors: scxml`, or a `finalize` that raises or sends an event.
+        NotProvable: The chart has `errors: scxml`, or a `finalize` that raises or sends an event, or that may change
+            data where some of it is explored (`originals`).
     """
     if chart.errors == "scxml":
         raise NotProvable(f"{chart.position}: charts with `errors: scxml` are not checked; `errors: rollback` is")
@@ -53,7 +54,7 @@ def skeleton(chart: d.Chart, originals: list[d.Action] | None = None) -> d.Chart
             on_entry=_actions(state.on_entry, originals),
             on_exit=_actions(state.on_exit, originals),
             transitions=tuple(transitions[t.index] for t in state.transitions),
-            invoke=tuple(_invoke(invoke) for invoke in state.invoke),
+            invoke=tuple(_invoke(invoke, originals) for invoke in state.invoke),
             after=tuple(replace(after, delay=_delay(after.delay)) for after in state.after),
             output=None,
             contract=d.NO_CONTRACT,
@@ -119,9 +120,13 @@ def _delay(delay: d.Delay) -> d.FixedDelay:
     return delay if isinstance(delay, d.FixedDelay) else d.FixedDelay(UNKNOWN_MS)
 
 
-def _invoke(invoke: d.Invoke) -> d.Invoke:
-    if any(
-        isinstance(a, d.RaiseAction | d.SendAction | d.CancelAction | d.CodeAction) for a in d.flat(invoke.finalize)
-    ):
+def _invoke(invoke: d.Invoke, originals: list[d.Action] | None) -> d.Invoke:
+    actions = list(d.flat(invoke.finalize))
+    if any(isinstance(a, d.RaiseAction | d.SendAction | d.CancelAction | d.CodeAction) for a in actions):
         raise NotProvable(f"{invoke.position}: finalize of {invoke.id!r} raises, sends or cancels; that is not checked")
+    if originals is not None and any(isinstance(a, d.AssignAction | d.CallAction) for a in actions):
+        raise NotProvable(
+            f"{invoke.position}: finalize of {invoke.id!r} may change data; that is not checked where the bounds file "
+            "names context fields"
+        )
     return d.Invoke(invoke.id, "actor", invoke.state, position=invoke.position)

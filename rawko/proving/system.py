@@ -3,7 +3,8 @@
 `transition(state, move)` is pure: it gives the states that follow, and changes nothing. The world is free:
 
     event      an event from outside that the chart names, at any time
-    done       an invocation in flight ends well; `error`: it fails or times out; `each`: one of its items has ended
+    done       an invocation in flight ends well; `error`: it fails or times out; `each`: one of its items has ended;
+               where the bounds name outcomes or failures, each of them is one
     timer      the next one to be due: one that was set earlier with no longer a delay comes first
     sent       an event that the machine sent to itself; the first of those that wait
     failure    a guard or an action fails, where the chart names `error.execution`
@@ -17,6 +18,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
+from rawko.proving.bounding.endings import EndKind
 from rawko.proving.bounds import NO_BOUNDS, Bounds
 from rawko.proving.control import ControlStep
 from rawko.proving.hearing.traces import NOTHING_HEARD, Heard
@@ -33,13 +35,17 @@ _INTERNAL = ("after.", "done.", "error.", "each.", "rawko.")
 
 
 class Move(NamedTuple):
-    """Something that happens: its kind, its event's name, and the invocation or timer that it ends."""
+    """Something that happens: its kind, its event's name, the invocation or timer that it ends, and the outcome or
+    failure with which the invocation ends, where the bounds name some."""
 
     kind: MoveKind
     event: str
     subject: str = ""
+    ending: str = ""
 
     def __str__(self) -> str:
+        if self.ending:
+            return f"actor {self.subject!r} {'is done' if self.kind == 'done' else 'fails'}: {self.ending}"
         return {
             "start": "the machine starts",
             "event": f"event {self.event}",
@@ -105,14 +111,13 @@ class ControlSystem:
         self._failures = tuple(n for n in sorted(structure.written) if n in ("error.execution", "error.communication"))
         self._each = {i.id for state in structure.states for i in chart.states[state.name].invoke if i.for_each}
         self._outside: list[tuple[Move, ...] | None] = []
-        self._ends = tuple(
-            (
-                Move("done", f"done.invoke.{id}", id),
-                Move("error", f"error.invoke.{id}", id),
-                Move("each", f"each.invoke.{id}", id),
-            )
-            for id in self.step.invocations
-        )
+        self._ends = tuple((*self._ends_of(id, "done"), *self._ends_of(id, "error")) for id in self.step.invocations)
+        self._items = tuple(Move("each", f"each.invoke.{id}", id) for id in self.step.invocations)
+
+    def _ends_of(self, id: str, kind: EndKind) -> tuple[Move, ...]:
+        named = self.step.endings.of.get((id, kind), ())
+        endings = [ending.name for ending in named] or [""]
+        return tuple(Move(kind, f"{kind}.invoke.{id}", id, ending) for ending in endings)
 
     def initial(self) -> list[Edge]:
         """Ways in which the whole can start."""
@@ -131,9 +136,9 @@ class ControlSystem:
         place = 0
         while running:
             if running & 1:
-                done, error, each = self._ends[place]
-                found += (done, error)
-                if done.subject in self._each and self.step.listens(state.control, each.event):
+                found += self._ends[place]
+                each = self._items[place]
+                if each.subject in self._each and self.step.listens(state.control, each.event):
                     found.append(each)
             running >>= 1
             place += 1
@@ -151,7 +156,7 @@ class ControlSystem:
         """All that can happen from outside, in whichever state."""
         found = [Move("event", name) for name in self.events]
         found += [Move("failure", name) for name in self._failures]
-        return found + [end for ends in self._ends for end in ends]
+        return found + [end for ends, each in zip(self._ends, self._items, strict=True) for end in (*ends, each)]
 
     def transition(self, state: SystemState, move: Move) -> list[Edge]:
         """Where a move leads, one edge for each way in which guards can answer.
@@ -159,7 +164,8 @@ class ControlSystem:
         Raises:
             TooManyChoices: See `ControlStep.outcomes`.
         """
-        return [Edge(self.follow(state, move, one), one) for one in self.step.outcomes(state.control, move.event)]
+        outcomes = self.step.outcomes(state.control, move.event, move.ending)
+        return [Edge(self.follow(state, move, one), one) for one in outcomes]
 
     def follow(self, state: SystemState, move: Move, outcome: Outcome) -> SystemState | None:
         """The state after one way in which a move can go; None: a problem, or too much would wait there."""

@@ -21,9 +21,9 @@ ANY = "..."
 
 def section_of(page: str) -> str:
     text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    found = re.search(r"^## A worked example$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^## A worked example.*?$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     assert found, f"docs/{page}.md has no worked example"
-    return found[1]
+    return "".join(found)
 
 
 def blocks(section: str, language: str) -> list[str]:
@@ -38,6 +38,16 @@ def sessions(section: str) -> Iterator[tuple[str, list[str]]]:
             yield command, printed.splitlines()
 
 
+def file_of(text: str) -> str:
+    """The file that a block is: its first line names it, or it is a chart."""
+    named = re.match(r"# (\S+\.\w+)$", text, re.MULTILINE)
+    if named:
+        return named[1]
+    chart = re.search(r"^  name: (\w+)$", text, re.MULTILINE)
+    assert chart
+    return f"{chart[1]}.yaml"
+
+
 def as_pattern(lines: list[str]) -> str:
     return "".join(r"(?:.*\n)*" if line == ANY else re.escape(line) + r"\n" for line in lines)
 
@@ -47,10 +57,8 @@ def test_the_example_prints_what_the_page_says(page: str, tmp_path: Path) -> Non
     section = section_of(page)
     for name in CHARTS:
         shutil.copy(ROOT / "tests" / "proving" / f"{name}.yaml", tmp_path)
-    for text in blocks(section, "yaml"):
-        named = re.search(r"^  name: (\w+)$", text, re.MULTILINE)
-        assert named
-        (tmp_path / f"{named[1]}.yaml").write_text(text, encoding="utf-8")
+    for text in (*blocks(section, "yaml"), *blocks(section, "python")):
+        (tmp_path / file_of(text)).write_text(text, encoding="utf-8")
     for text in blocks(section, "gherkin"):
         (tmp_path / f"{CHARTS[0]}.feature").write_text(text, encoding="utf-8")
     commands = list(sessions(section))

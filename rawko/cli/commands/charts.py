@@ -193,13 +193,23 @@ def paths(
         typer.Option(metavar="DIR", help="Write each path as a scenario of the contract in this folder."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the paths as JSON.")] = False,
+    bindings: BindingsOption = None,
     trust_code: TrustCode = False,
 ) -> None:
     """Ways through a chart, with invocations that end, fail or are cancelled, and timers."""
     from rawko.cli.proving.paths import paths_command
 
     raise typer.Exit(
-        paths_command(chart, strategy=strategy, to=to or (), limit=limit, as_json=json, trusted=trust_code, write=write)
+        paths_command(
+            chart,
+            strategy=strategy,
+            to=to or (),
+            limit=limit,
+            as_json=json,
+            trusted=trust_code,
+            write=write,
+            bindings=bindings,
+        )
     )
 
 

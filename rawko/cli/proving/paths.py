@@ -10,12 +10,16 @@ from typing import Any, Final
 from rawko.chart import Chart, ChartError, load_chart
 from rawko.chart.errors import hint
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
+from rawko.cli.authoring.charts import bindings_of
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.proving.progress import Progress
 from rawko.cli.proving.scenarios import NoScenario, WrittenScenario, scenario_of_path, why_no_folder, write_scenarios
-from rawko.proving import NO_BOUNDS, BoundsError, ControlSystem, Exploration, explore, read_bounds, replay
-from rawko.proving.bounds import bounds_beside
+from rawko.proving import NO_BOUNDS, PROPERTIES, BoundsError, ControlSystem, Exploration, explore, read_bounds, replay
+from rawko.proving.bounding.telling import wrong_endings
+from rawko.proving.bounds import bounds_beside, without_endings
+from rawko.proving.naming import unknown_names
 from rawko.proving.paths import STRATEGIES, ChartPath, Paths, shortest_paths
+from rawko.proving.permissions.checking import PERMISSIONS
 from rawko.proving.reports.steps import told_way
 from rawko.proving.skeleton import NotProvable
 
@@ -24,9 +28,21 @@ UNDETERMINED: Final = 3
 
 
 def paths_command(
-    path: Path, *, strategy: str, to: Sequence[str], limit: int, as_json: bool, trusted: bool, write: Path | None
+    path: Path,
+    *,
+    strategy: str,
+    to: Sequence[str],
+    limit: int,
+    as_json: bool,
+    trusted: bool,
+    write: Path | None,
+    bindings: str | None = None,
 ) -> int:
     """Print each path with its steps, and what has none.
+
+    Args:
+        bindings: Module of the chart's functions; None: none is called, and outcomes that the bounds name are left out,
+            because nothing says where each of them leads.
 
     Returns:
         0; with `to`, 1: a state has no path, 3: none was found, and not all was explored. 2: bad input.
@@ -42,9 +58,15 @@ def paths_command(
         file = chart_file(path)
         chart = load_chart(file, trusted=trusted)
         bounds = bounds_beside(file)
-        system = ControlSystem(chart, NO_BOUNDS if bounds is None else read_bounds(bounds))
+        said = NO_BOUNDS if bounds is None else read_bounds(bounds)
+        functions = None if bindings is None else bindings_of(chart, file, bindings)
+        system = ControlSystem(chart, said if functions is not None else without_endings(said), functions)
     except (NoSuchChart, ChartError, BoundsError, NotProvable, LookupError) as error:
         return complain(str(error))
+    if unknown := [f"{bounds}: {one}" for one in unknown_names(system, [*PROPERTIES, PERMISSIONS])]:
+        return complain("\n".join(unknown))
+    if wrong := [f"{bounds}:{line}: {one}" for line, one in wrong_endings(chart, system.step, functions)]:
+        return complain("\n".join(wrong))
     known = sorted(chart.states)
     for name in to:
         if name not in chart.states:
@@ -97,6 +119,7 @@ def _steps(found: Exploration, path: ChartPath) -> list[dict[str, Any]]:
             "kind": move.kind,
             "event": move.event,
             "subject": move.subject,
+            **({"ending": move.ending} if move.ending else {}),
             "guards": [{"guard": name, "answer": answer} for name, answer in outcome.answers],
             "configuration": list(found.system.step.names(outcome.control)),
         }

@@ -29,9 +29,9 @@ from rawko.proving import (
     read_bounds,
     replay,
 )
+from rawko.proving.bounding.telling import vacuous, wrong_endings
 from rawko.proving.bounds import bounds_beside
 from rawko.proving.monitoring.monitor import MonitorStep, assumed_of, heard_by, unknown_guards
-from rawko.proving.monitoring.product import finding_name
 from rawko.proving.naming import unknown_names
 from rawko.proving.permissions.checking import PERMISSIONS
 from rawko.proving.permissions.checking import permissions as check_permissions
@@ -98,7 +98,8 @@ def prove_command(
         chart = load_chart(file, trusted=trusted)
         bounds = bounds or bounds_beside(file)
         said = NO_BOUNDS if bounds is None else read_bounds(bounds)
-        functions = bindings_of(chart, file, bindings) if said.context or bindings else None
+        is_called = said.context or said.outcomes or said.failures or bindings
+        functions = bindings_of(chart, file, bindings) if is_called else None
         watching = read_monitors(monitors, chart, bindings=bindings, trusted=trusted)
         system = ControlSystem(chart, said, functions, heard=heard_by(watching))
         permissions = _read_permissions(system, file, asked) if with_permissions else None
@@ -106,8 +107,10 @@ def prove_command(
         return complain(str(error))
     if strange := unknown_guards(system, watching):
         return complain("\n".join(strange))
-    if unknown := list(unknown_names(system, [*known, *map(finding_name, watching)])):
-        return complain("\n".join(f"{bounds}: {one}" for one in unknown))
+    unknown = [f"{bounds}: {one}" for one in unknown_names(system, known)]
+    unknown += [f"{bounds}:{line}: {one}" for line, one in wrong_endings(chart, system.step, functions)]
+    if unknown:
+        return complain("\n".join(unknown))
     if (problem := why_no_output(outputs, file)) is not None:
         return complain(problem)
     with Progress(limit) as progress:
@@ -117,9 +120,11 @@ def prove_command(
     assumed = [*assumptions(system), *assumed_of(watching)]
     if permissions is not None:
         assumed += permissions.casting.assumed
+    idle = list(vacuous(system.step, is_complete=found.is_complete))
     replays = [replay(system, (*finding.way, *finding.turns)) for finding in findings]
     if as_json:
         document = result_document(chart, found, assumed, findings, replays)
+        document["vacuous"] = idle
         if permissions is not None and asked.table:
             from rawko.cli.proving.permissions import table_document
 
@@ -128,6 +133,8 @@ def prove_command(
     else:
         for line in result_lines(chart, found, assumed, findings, replays):
             print(visible_line(line))
+        for text in idle:
+            print(visible_line(f"vacuous: {text}"))
         if permissions is not None and asked.table:
             from rawko.cli.proving.permissions import table_lines
 

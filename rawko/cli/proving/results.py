@@ -8,6 +8,7 @@ from typing import Any
 
 from rawko.chart import Chart
 from rawko.proving import ControlSystem, Exploration, Finding, Move, Outcome
+from rawko.proving.bounding.telling import assumed_of
 from rawko.proving.reduction.split import Found
 from rawko.proving.reports.steps import numbered_steps
 
@@ -52,7 +53,7 @@ def assumptions(system: ControlSystem) -> list[str]:
     """What the verdicts rest on, said with every result."""
     guards = system.step.bindings.names("guard")
     texts = ["bound functions raise and send no events but those that the bounds name"]
-    free = len(guards - system.step.data.computed)
+    free = len(guards - (system.step.data.computed - system.step.data.free))
     if free:
         several = f"{free} guards may be true or false, whatever they compute"
         texts.insert(0, several if free > 1 else "1 guard may be true or false, whatever it computes")
@@ -61,6 +62,7 @@ def assumptions(system: ControlSystem) -> list[str]:
         texts.append(f"context fields {', '.join(data.values)} have the values of the bounds; all others may have any")
     elif system.bounds.context:
         texts.append("the context's bounds are not used: the chart's functions are called only with --bindings")
+    texts += assumed_of(system.step)
     outside = [name for name in system.events if name not in system.bounds.actor_events]
     if outside:
         texts.append(f"a person sends {', '.join(outside)}")
@@ -112,6 +114,7 @@ def _step(found: Found, move: Move, outcome: Outcome) -> dict[str, Any]:
         "kind": move.kind,
         "event": move.event,
         "subject": move.subject,
+        **({"ending": move.ending} if move.ending else {}),
         "guards": [{"guard": name, "answer": answer} for name, answer in outcome.answers],
         "configuration": [] if outcome.problem else list(found.system.step.names(outcome.control)),
     }

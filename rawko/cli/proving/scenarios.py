@@ -20,6 +20,7 @@ from rawko.chart.lint.walk import guards
 from rawko.interpreter.errors import InterpreterError
 from rawko.named_files import near_path
 from rawko.proving import ControlSystem, Finding, Move, Outcome
+from rawko.proving.bounding.endings import EndKind
 from rawko.proving.outcomes import ROUND
 from rawko.proving.reports.steps import innermost
 from rawko.proving.script import guard_names
@@ -114,9 +115,10 @@ class _Telling:
             if self._holds(self.lines[-1]):
                 raise NoScenario(f"{last}: nothing fails without the chart's functions")
             return True
-        self._step(last, outcome)
         if finding.property != "stuck":
+            self._step(last, outcome)
             return False
+        self._happen(last, outcome)  # where it leads is what is to be mended: not told
         self.lines.append(("then", "statechart is in a final configuration"))
         return not self._holds(self.lines[-1])
 
@@ -148,17 +150,21 @@ class _Telling:
             self._step(move, outcome)
 
     def _step(self, move: Move, outcome: Outcome) -> None:
+        for name in self._happen(move, outcome):
+            self._play(("then", f'state "{name}" is active'))
+
+    def _happen(self, move: Move, outcome: Outcome) -> tuple[str, ...]:
+        """The innermost active states afterwards."""
         self._answer(outcome)
         if move.kind != "start":
             self._play(("when", self._phrase(move)))
         names = innermost(self._chart, self._system.step.names(outcome.control))
         self.where = " + ".join(names)
-        for name in names:
-            self._play(("then", f'state "{name}" is active'))
+        return names
 
     def _answer(self, outcome: Outcome) -> None:
         wanted: dict[str, dict[str, bool]] = {}
-        for text, answer in outcome.answers:
+        for text, answer in (*outcome.answers, *outcome.computed):
             calls = wanted.setdefault(text.partition("(")[0], {})
             if calls.setdefault(text, answer) != answer or self._is_mixed(text, answer, calls):
                 raise NoScenario(f"guard {text!r} answers differently in one step")
@@ -187,15 +193,24 @@ class _Telling:
     def _phrase(self, move: Move) -> str:
         if move.kind == "event":
             return f'I send event "{move.event}"'
-        if move.kind == "done":
-            return f'actor "{move.subject}" is done'
-        if move.kind == "error":
-            return f'actor "{move.subject}" fails with {{"category": "unknown", "message": "it fails"}}'
+        if move.kind in ("done", "error"):
+            return self._end_phrase(move)
         if move.kind == "each":
             return f'actor "{move.subject}" yields event "{move.event}"'
         if move.kind == "timer":
             return f"I wait {self._seconds_to(move)} seconds"
         raise NoScenario(f"{move}: no phrase says so")
+
+    def _end_phrase(self, move: Move) -> str:
+        kind: EndKind = "done" if move.kind == "done" else "error"
+        named = self._system.step.endings.of.get((move.subject, kind), ())
+        value = next((one.value for one in named if one.name == move.ending), None)
+        if kind == "error":
+            error = value if isinstance(value, dict) else {}
+            given = {"category": "unknown", "message": "it fails", **error} if value is None or error else value
+            return f'actor "{move.subject}" fails with {json.dumps(given, ensure_ascii=False)}'
+        said = "" if value is None else f" with {json.dumps(value, ensure_ascii=False)}"
+        return f'actor "{move.subject}" is done{said}'
 
     def _seconds_to(self, move: Move) -> float:
         machine = self._scene.actor.interpreter

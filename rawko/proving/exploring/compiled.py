@@ -200,7 +200,7 @@ class CompiledSystem:
             possible = [move for move in possible if not self.part.leaves_out(system, state.control, move)]
         for move in possible or [move for move in moves if move.kind in ("timer", "sent")]:
             ended = system.step.bit[move.subject] if move.kind in ("done", "error") else 0
-            for outcome in system.step.outcomes(state.control, move.event):
+            for outcome in system.step.outcomes(state.control, move.event, move.ending):
                 label = self.label(move, outcome)
                 if outcome.problem:
                     problems.append(label)

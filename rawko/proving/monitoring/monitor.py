@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 from rawko.chart.definition import Chart
 from rawko.chart.errors import hint
 from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.data.events import Event
 from rawko.interpreter.monitoring.heard import CONSUMED, ENTERED, EXITED, META_EVENTS, PROCESSED, SENT
 from rawko.interpreter.monitoring.monitor import DUTY, with_known
+from rawko.proving.bounding.known import KnownEvent, Reads
 from rawko.proving.bounds import NO_BOUNDS, Bounds, BoundsError
-from rawko.proving.contexts import UNKNOWN, BoundedContext, Known
+from rawko.proving.contexts import UNKNOWN, BoundedContext
 from rawko.proving.control import ControlStep
 from rawko.proving.hearing.traces import NOTHING_HEARD, Answers, Heard, Told, Trace, Word
 from rawko.proving.monitoring.answers import Said, answer_of, atoms_of, read_answers
@@ -217,7 +219,7 @@ class _Listening(BoundedContext):
         super().__init__(chart, {}, functions)
         self.said = said
         self.true_atoms: set[str] = set()
-        self._event: Mapping[str, Any] = {}
+        self._event = KnownEvent({}, self.reads)
         self._answers: Mapping[str, bool] = {}
 
     @property
@@ -226,10 +228,10 @@ class _Listening(BoundedContext):
 
     def listen(self, told: Told, answers: Answers) -> None:
         """What the next step hears, and how guards of the machine have answered."""
-        self._event = _fields(told) if told else {}
+        self._event = KnownEvent(_fields(told, self.reads) if told else {}, self.reads)
         self._answers = dict(answers)
 
-    def answer(self, guard: str, fields: Mapping[str, Any], event: str) -> bool | None:
+    def answer(self, guard: str, fields: Mapping[str, Any], event: Event) -> bool | None:
         found = self._known_answer(guard)
         if found is not False:
             self.true_atoms.add(guard)
@@ -246,16 +248,16 @@ class _Listening(BoundedContext):
         return None if said is None else answer_of(said, self._answers)
 
 
-def _fields(told: Told) -> dict[str, Any]:
+def _fields(told: Told, reads: Reads) -> dict[str, Any]:
     """A meta-event as guards read it; what it does not have here they cannot know."""
     name = told[0]
     found: dict[str, Any] = {"name": name}
     if name in (ENTERED, EXITED):
         found["state"] = told[1]
     elif name in (CONSUMED, SENT):
-        found["event"] = Known({"name": told[1]})
+        found["event"] = KnownEvent({"name": told[1]}, reads)
     elif name == PROCESSED:
         _, source, targets, event = told
         found |= {"source": source, "targets": list(targets), "target": targets[0] if targets else None}
-        found["event"] = None if event is None else Known({"name": event})
+        found["event"] = None if event is None else KnownEvent({"name": event}, reads)
     return found

@@ -110,7 +110,7 @@ def _to_idle(
         for move in system.moves(state):
             if part.leaves_out(system, state.control, move) or not _concerns(split, parallel, place, move):
                 continue
-            for outcome in system.step.outcomes(state.control, move.event):
+            for outcome in system.step.outcomes(state.control, move.event, move.ending):
                 target = system.follow(state, move, part.own(outcome))
                 is_idle = is_idle and not outcome.problem and not outcome.transitions and target == state
                 if target is not None and target not in before:

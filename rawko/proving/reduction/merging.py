@@ -62,7 +62,10 @@ class Merging:
             return is_last
         system = self._system
         step = system.step
-        every = step.every_initial() if self.state == _BEFORE else step.every_outcome(self.state.control, move.event)
+        if self.state == _BEFORE:
+            every = step.every_initial()
+        else:
+            every = step.every_outcome(self.state.control, move.event, move.ending)
         alike = [one for one in every if (one.transitions, one.answers) == (wanted.transitions, wanted.answers)]
         target = system.follow(self.state, move, alike[0]) if alike else None
         if target is None:

@@ -19,8 +19,9 @@ from typing import Any, Literal, TypeAlias
 from rawko.chart.definition import Chart
 from rawko.chart.errors import hint
 from rawko.chart.parse import load_chart
+from rawko.interpreter import Bindings
 from rawko.proving import NO_BOUNDS, ControlSystem, explore, read_bounds
-from rawko.proving.bounds import bounds_beside
+from rawko.proving.bounds import bounds_beside, without_endings
 from rawko.proving.paths import STRATEGIES, ChartPath, shortest_paths
 from rawko.testing.errors import ContractMistake
 
@@ -39,6 +40,7 @@ class WalkStep:
         subject: Id of the invocation or timer, else "".
         guards: Guards that are asked, in order, with the answers that lead on.
         configuration: Active states afterwards.
+        ending: The outcome or failure with which an actor ends, where the bounds file names some; else "".
     """
 
     kind: Kind
@@ -46,6 +48,7 @@ class WalkStep:
     subject: str
     guards: tuple[tuple[str, bool], ...]
     configuration: tuple[str, ...]
+    ending: str = ""
 
     def __str__(self) -> str:
         return self.event or "the machine starts"
@@ -114,6 +117,7 @@ def walks(
     strategy: str = "shortest",
     to: Sequence[str] = (),
     bounds: Path | None = None,
+    functions: Bindings | None = None,
     limit: int = 100_000,
 ) -> list[Walk]:
     """Ways through a chart, for `pytest.mark.parametrize`.
@@ -124,6 +128,8 @@ def walks(
             transitions one after another, "simple" ways through no configuration twice.
         to: Only shortest ways to these states.
         bounds: The bounds file; by default the one beside the chart's file, if there is one.
+        functions: The chart's own, called on context fields and outcomes that the bounds file names; without them,
+            these are not used.
         limit: Configurations to find at most.
 
     Raises:
@@ -139,7 +145,9 @@ def walks(
                 f"{definition.name} has no state {name!r}{hint(name, list(definition.states), 'states')}"
             )
     file = bounds or (None if isinstance(chart, Chart) else bounds_beside(Path(chart)))
-    found = explore(ControlSystem(definition, NO_BOUNDS if file is None else read_bounds(file)), limit=limit)
+    said = NO_BOUNDS if file is None else read_bounds(file)
+    system = ControlSystem(definition, said if functions is not None else without_endings(said), functions)
+    found = explore(system, limit=limit)
     paths = shortest_paths(found, to) if to else STRATEGIES[strategy](found)
     names = found.system.step.names
     return [_walk(definition.name, path, names) for path in paths.paths]
@@ -149,5 +157,6 @@ def _walk(chart: str, path: ChartPath, names: Callable[[int], tuple[str, ...]]) 
     steps: list[WalkStep] = []
     for move, outcome in path.way:
         kind: Any = move.kind
-        steps.append(WalkStep(kind, move.event, move.subject, tuple(outcome.answers), names(outcome.control)))
+        active = names(outcome.control)
+        steps.append(WalkStep(kind, move.event, move.subject, tuple(outcome.answers), active, move.ending))
     return Walk(chart, path.goal, tuple(steps))
