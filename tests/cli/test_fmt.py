@@ -30,6 +30,18 @@ def test_charts_are_checked_shown_and_formatted(rawko: Shell, typed: Typed) -> N
     assert (again.code, again.out, "2 charts: formatted already" in again.err) == (0, "", True)
 
 
+def test_a_byte_order_mark_stays(rawko: Shell, typed: Typed) -> None:
+    for command in (["fmt"], ["check", "--fix"]):
+        (rawko.folder / "door.yaml").write_bytes(
+            b"\xef\xbb\xbfstatechart:\r\n  name:   t\r\n  root stat: {name: r}\r\n"
+        )
+        if command == ["fmt"]:
+            rawko.write("door.yaml", "\ufeffstatechart:\n  name:   t\n  root state: {name: r}\n")
+        assert typed(*command, "door.yaml").code == 0
+        assert (rawko.folder / "door.yaml").read_bytes().startswith(b"\xef\xbb\xbfstatechart:")
+        assert "root state: {name: r}" in rawko.read("door.yaml")
+
+
 def test_a_link_stays_a_link(rawko: Shell, typed: Typed) -> None:
     rawko.write("real/door.yaml", MESSY)
     (rawko.folder / "door.yaml").symlink_to("real/door.yaml")

@@ -40,6 +40,9 @@ def compare_charts(before: Chart, after: Chart) -> ChartDifferences:
             if (found := _compared(before[old], after[new], names))
         ),
         unreached=tuple(new for old, new in both if old in led_to and new not in leads_to),
+        never_reached=tuple(
+            name for name, state in after.states.items() if name not in known | leads_to and not state.is_history
+        ),
         reached=tuple(new for old, new in both if old not in led_to and new in leads_to),
     )
 

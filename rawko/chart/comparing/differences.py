@@ -91,6 +91,7 @@ class ChartDifferences:
         moved: States that were renamed, or have another parent.
         states: What differs in states that both have, in the order of the newer chart.
         unreached, reached: States of both that no event leads to any more, and those that one leads to now.
+        never_reached: Added states that no event leads to.
     """
 
     fields: tuple[Field, ...] = ()
@@ -100,6 +101,7 @@ class ChartDifferences:
     states: tuple[StateDifferences, ...] = field(default=())
     unreached: tuple[str, ...] = ()
     reached: tuple[str, ...] = ()
+    never_reached: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return any(self._parts())

@@ -172,6 +172,8 @@ class _Joining:
                 found.setdefault(state.name, []).append("tried in another order")
         for name in self.found.unreached:
             found.setdefault(name, []).append("nothing leads here any more")
+        for name in self.found.never_reached:
+            found.setdefault(name, []).append("nothing leads here")
         for name in self.found.reached:
             found.setdefault(name, []).append("can be reached now")
         return found

@@ -1,7 +1,8 @@
 """Which state of one chart is which of the other: those of one name, and those that were renamed.
 
-A state whose name is gone is the renamed one of a new state that has the same kind, parent, children and transitions,
-if no other state of either chart has them:
+A state whose name is gone is the renamed one of the state to which the newer chart's `migrate` alone brings it. Without
+such a rule it is that of a new state with the same kind, parent, children and transitions, if no other state of either
+chart has them:
 
     before   open: CLOSE -> closed       (no "closed" in the newer chart)
              closed: OPEN -> open
@@ -11,11 +12,11 @@ if no other state of either chart has them:
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rawko.chart.definition import Chart, State, Transition
+from rawko.chart.definition import Chart, Migration, State, Transition
 
 
 def match_states(before: Chart, after: Chart) -> dict[str, str]:
@@ -23,11 +24,35 @@ def match_states(before: Chart, after: Chart) -> dict[str, str]:
     names = {name: name for name in before.states if name in after.states}
     if before.root not in names and after.root not in names.values():
         names[before.root] = after.root
+    names |= _migrated(before, after, names)
     while True:  # a parent that was found makes its children comparable
         found = _renamed(before, after, names)
         if not found:
             return {name: names[name] for name in before.states if name in names}
         names |= found
+
+
+def _migrated(before: Chart, after: Chart, names: Mapping[str, str]) -> dict[str, str]:
+    """States that are gone, with the new ones to which the migrations from the older chart's version bring them, each
+    the only one that comes there, and whatever guards say."""
+    versions = [migration.version for migration in after.migrations]
+    if before.version not in versions:
+        return {}
+    steps = after.migrations[versions.index(before.version) :]
+    taken = {*names.values()}
+    found = {name: now for name in before.states if name not in names and (now := _brought_to(name, steps)) is not None}
+    once = Counter(found.values())
+    return {name: now for name, now in found.items() if once[now] == 1 and now in after.states and now not in taken}
+
+
+def _brought_to(name: str, steps: Sequence[Migration]) -> str | None:
+    """Where migrations bring a state, one after the other; None where a guard has a say in it."""
+    for step in steps:
+        moves = step.states.get(name, ())
+        if any(move.guard is not None for move in moves):
+            return None
+        name = moves[0].target if moves else name
+    return name
 
 
 def _renamed(before: Chart, after: Chart, names: Mapping[str, str]) -> dict[str, str]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import fields
 
+import yaml
+
 from rawko.chart.definition import Chart
 from rawko.chart.errors import ChartError
 from rawko.chart.formatting.comments import Comments
 from rawko.chart.formatting.key_order import order_chart
 from rawko.chart.formatting.layout import lines_of
+from rawko.chart.formatting.tabs import without_tabs
 from rawko.chart.formatting.tree import Collection, read_tree
 from rawko.chart.fragments.files import FragmentFiles, no_files
 from rawko.chart.parse import parse_chart
@@ -35,7 +38,11 @@ def format_chart(text: str, *, file: str = "<chart>", fragments: FragmentFiles =
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if plain.startswith("%"):
         raise Unformattable(f"{file}: it begins with a directive of YAML (%); leave it out")
-    tree = read_tree(plain)
+    try:
+        plain = without_tabs(plain)
+        tree = read_tree(plain)
+    except yaml.YAMLError as error:  # the reader of charts is another one where libyaml is installed
+        raise Unformattable(f"{file}: it cannot be formatted: {' '.join(str(error).split())}") from error
     if isinstance(tree.root, Collection):
         order_chart(tree.root)
     found = "\n".join(lines_of(tree)) + "\n"

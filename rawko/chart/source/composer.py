@@ -32,7 +32,7 @@ _Open: TypeAlias = (
 )
 """A collection that waits while one inside it is read: its node, items or entries, the key, its size's base, anchor."""
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _COLLECTION_TAGS = {yaml.MappingStartEvent: CORE + "map", yaml.SequenceStartEvent: CORE + "seq"}
@@ -122,7 +122,7 @@ class _Composer:
         return Document(self._root, self._text, self._file, self._diagnostics)
 
     def run(self) -> None:
-        loader = _LOADER(self._text)
+        loader = LOADER(self._text)
         try:
             self._read(iter(loader.get_event, None))
         finally:

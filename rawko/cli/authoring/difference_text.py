@@ -26,6 +26,8 @@ def in_lines(found: ChartDifferences, old: Mapping[str, After], new: Mapping[str
         yield from (f"  {line}" for line in _state(state, old, new))
     for name in found.unreached:
         yield f"! state {name}: nothing leads to it any more"
+    for name in found.never_reached:
+        yield f"! state {name}: nothing leads to it"
     for name in found.reached:
         yield f"! state {name}: can be reached now"
 
@@ -135,6 +137,7 @@ def as_json(found: ChartDifferences, old: Mapping[str, After], new: Mapping[str,
             for state in found.states
         ],
         "unreached": list(found.unreached),
+        "never_reached": list(found.never_reached),
         "reached": list(found.reached),
     }
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from rawko.render.formats.svg import SCOPE, attribute, content_text, head_path, line_path, number, sides, state_id
 from rawko.render.formats.themes import Theme, plain_style_sheet, style_sheet
-from rawko.render.graph import SIGNS, Arrow, Box
+from rawko.render.graph import Arrow, Box
 from rawko.render.placing.layout import Rect
 from rawko.render.placing.measure import text_width
 from rawko.render.placing.scene import PlacedRun
 from rawko.render.placing.texts import Run, visible
 from rawko.render.rows.cards import PILL, Cell, Face
 from rawko.render.rows.content import Row
-from rawko.render.rows.drawing import Dot, RowDrawing
+from rawko.render.rows.drawing import LEGEND_INSET, Dot, RowDrawing
 from rawko.render.rows.lines import Line
 
 PILL_HEIGHT = 14.5
@@ -163,21 +163,9 @@ class _Writer:
         yield "</g>"
 
     def _legend(self) -> Iterator[str]:
-        y = self._drawing.height - 16
-        signs = [f"{SIGNS[change]} {change}" for change in self._drawing.diagram.changes]
-        if self._drawing.note:
-            texts = [self._drawing.note, *signs]
-            yield _text(PlacedRun(Run("  ·  ".join(texts), "kind"), 16, y), 0, 0, is_taken=False)
-            return
-        goals = [cell.goal.arrow.id in self._drawing.drawn for face, _ in self._drawing.faces for cell in face.cells]
-        texts = [*signs, "bold: follow the line"] if any(goals) else signs
-        if not all(goals):
-            texts.append("pill: go to the state of that name")
-        if any(line.arrow.is_error for line in self._drawing.lines):
-            texts.append("dashed: on an error")
-        run = Run("  ·  ".join(texts), "kind")
-        if texts:
-            yield _text(PlacedRun(run, 16, y), 0, 0, is_taken=False)
+        legend = self._drawing.legend
+        if legend.text:
+            yield _text(PlacedRun(legend, LEGEND_INSET, self._drawing.height - 16), 0, 0, is_taken=False)
 
 
 def _card_classes(face: Face) -> str:

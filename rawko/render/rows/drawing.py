@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from rawko.render.detail import Detail
-from rawko.render.graph import Arrow, Box, Diagram
+from rawko.render.graph import SIGNS, Arrow, Box, Diagram
 from rawko.render.placing.layout import Direction, Point, Rect
+from rawko.render.placing.texts import Run
 from rawko.render.rows.captions import NO_CAPTION, Caption, PlacedCaption, place_caption
 from rawko.render.rows.cards import Face, faces_of
 from rawko.render.rows.content import Content, content_of
@@ -21,6 +23,9 @@ TRIES = 24
 
 LINE_WORTH = 20.0
 """What a further target is worth that is followed by a line, in pixels of height."""
+
+LEGEND_INSET = 16
+"""Left and right of the legend, in pixels."""
 
 MANY_CARDS = 1200
 """Cards of all tries together."""
@@ -60,7 +65,20 @@ class RowDrawing:
     @property
     def whole_size(self) -> tuple[float, float]:
         """Width and height with the caption."""
-        return max(self.width, self.caption.width), self.height + self.caption.height
+        width = max(self.width, self.caption.width, self.legend.width + 2 * LEGEND_INSET)
+        return width, self.height + self.caption.height
+
+    @cached_property
+    def legend(self) -> Run:
+        """The line under the drawing: its note, or what its signs mean."""
+        texts = [self.note] if self.note else []
+        texts += [f"{SIGNS[change]} {change}" for change in self.diagram.changes]
+        if not self.note:
+            goals = [cell.goal.arrow.id in self.drawn for face, _ in self.faces for cell in face.cells]
+            texts += ["bold: follow the line"] if any(goals) else []
+            texts += ["pill: go to the state of that name"] if not all(goals) else []
+            texts += ["dashed: on an error"] if any(line.arrow.is_error for line in self.lines) else []
+        return Run("  ·  ".join(texts), "kind")
 
 
 def compose_rows(

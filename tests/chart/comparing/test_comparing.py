@@ -156,6 +156,45 @@ def test_a_state_that_was_renamed_is_no_other_state(tmp_path: Path, capsys: pyte
     assert _said(DOOR, renamed, tmp_path, capsys) == ["~ state locked is called barred"]
 
 
+MIGRATED = """\
+statechart:
+  name: door
+  version: "1"
+  root state:
+    name: door
+    initial: a
+    states:
+      - name: a
+        transitions: [{event: GO, guard: g, target: b}, {event: GO, guard: h, target: c}]
+      - name: b
+      - name: c
+        transitions: [{event: X, target: b}]
+"""
+
+
+def test_a_state_that_a_migration_renames_is_no_other_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Even where all else of it has changed; not where a guard decides, or two states become one."""
+    after = MIGRATED.replace("name: a\n", "name: new\n").replace("initial: a", "initial: new").replace('"1"', '"2"')
+    after = after.replace("{event: GO, guard: g, target: b}, ", "").replace("target: c}]", "target: c, action: tell}]")
+    rule = '  version: "2"\n  migrate: {from: 1, states: {a: new}}'
+    told = ["~ version: 2 (was 1)", "~ state a is called new"]
+    assert _said(MIGRATED, after.replace('  version: "2"', rule), tmp_path, capsys)[:2] == told
+    one, two = rule.replace("{a: new}", "{a: mid}").replace("{from: 1", "[{from: 1"), "{from: 2, states: {mid: new}}]"
+    chain = after.replace('  version: "2"', f"{one}, {two}".replace('"2"', '"3"'))
+    assert _said(MIGRATED, chain, tmp_path, capsys)[1] == "~ state a is called new"
+    guarded = after.replace('  version: "2"', rule.replace("{a: new}", "{a: [{guard: g, target: new}, c]}"))
+    joined = after.replace('  version: "2"', rule.replace("{a: new}", "{a: new, c: new}"))
+    for other in (guarded, joined.replace("name: c", "name: d").replace("target: c", "target: d")):
+        said = _said(MIGRATED, other, tmp_path, capsys)
+        assert "- state a" in said and "+ state new" in said
+    assert "- state a" in _said(MIGRATED.replace('"1"', '"0"'), after.replace('  version: "2"', rule), tmp_path, capsys)
+
+
+def test_a_new_state_that_nothing_leads_to_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = _said(MIGRATED, MIGRATED + "      - name: lost\n", tmp_path, capsys)
+    assert said == ["+ state lost", "! state lost: nothing leads to it"]
+
+
 def test_two_states_of_one_shape_are_not_taken_for_each_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -179,6 +179,21 @@ def test_line_breaks_of_windows_stay() -> None:
     assert format_chart(MESSY.replace("\n", "\r\n")) == TIDY.replace("\n", "\r\n")
 
 
+@pytest.mark.parametrize(
+    ("written", "formatted"),
+    [
+        ("name: x\t", "name: x"),
+        ("name:\tx  \t # a\tb", "name: x  # a\tb"),
+        ('name: x\n  description:\t"a\tb"', 'name: x\n  description: "a\\tb"'),
+        ("name: x\n  description: |\n    a\tb\n    \tc", "name: x\n  description: |\n    a\tb\n    \tc"),
+        ("name: x\n  events:\t[A,\tB\t]", "name: x\n  events: [A, B]"),
+    ],
+)
+def test_tabs_that_stand_for_spaces_become_spaces(written: str, formatted: str) -> None:
+    head, root = "statechart:\n  ", "\n  root state: {name: r}\n"
+    assert format_chart(head + written + root) == head + formatted + root
+
+
 def test_the_order_in_which_transitions_are_asked_stays() -> None:
     text = (
         "statechart: {name: x, root state: {name: x, transitions: [{event: A}], always: {guard: g}, description: d}}\n"
