@@ -32,8 +32,19 @@ from typing import Any, Final, NoReturn
 
 from pydantic import BaseModel
 
+from rawko.app.run.parts.charts import PATTERNS, pattern, shipped_chart
+from rawko.chart import shipped_charts
+from rawko.chart.shipped import shipped_path
 from rawko.cli import main
 from rawko.config.models import file_model, record_model
+from rawko.interpreter.compiled.structure import structure_of
+from rawko.interpreter.data.json_text import codec_here
+from rawko.machines.agent_loop import actors as agent_loop_actors
+from rawko.machines.node_engine.explore.advisor import PLACEHOLDERS as EXPLORER_PROMPTS
+from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS as ORCHESTRATOR_PROMPTS
+from rawko.machines.prompts.language import compiled
+from rawko.machines.prompts.places import SUFFIX, Folder
+from rawko.machines.prompts.places import load as read_template
 from rawko.vocabulary.base import Data
 
 CALLER: Final = Path(__file__).with_name("warm_caller.py")
@@ -266,11 +277,31 @@ def _stop() -> None:
 
 
 def load() -> None:
-    """Load the modules, and build the models that they have: each child would build them again."""
+    """Load the modules, build the models that they have, read the shipped charts and compile the shipped templates:
+    each child would do it again, which is half of a short run."""
     for name in LOADED:
         import_module(name)
     for model in (file_model(), record_model(), *_below(Data)):
         model.model_rebuild()
+    codec_here()
+    for stem in shipped_charts():
+        chart = shipped_chart(stem)
+        structure_of(chart)
+        assert chart.hash
+    shipped = [Folder(shipped_path("prompts"))]
+    for machine, placeholders in _templates():
+        for name, accepted in placeholders.items():
+            template = read_template(shipped, machine, name + SUFFIX, accepted)
+            compiled(template.file, template.text, template.accepted)
+
+
+def _templates() -> Iterator[tuple[str, Mapping[str, frozenset[str]]]]:
+    """The shipped machines and their templates, with the placeholders of each."""
+    yield "agent_loop", agent_loop_actors.PLACEHOLDERS
+    yield "orchestrator", ORCHESTRATOR_PROMPTS
+    yield "node_engine", EXPLORER_PROMPTS
+    for name in (*PATTERNS, "judge"):
+        yield name, pattern(name).PLACEHOLDERS
 
 
 def _below(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import pytest_bdd
@@ -11,6 +12,8 @@ from pytest_bdd import feature, gherkin_parser, hooks, parser
 from pytest_bdd.exceptions import FeatureError, GherkinParseError
 from pytest_bdd.parsers import StepParser
 
+import rawko.chart.parse
+import rawko.testing.conformance.tools
 from rawko.testing import bdd_steps
 
 
@@ -62,3 +65,11 @@ def test_the_hooks_that_tell_where_a_scenario_is() -> None:
     lookup = inspect.signature(hooks.pytest_bdd_step_func_lookup_error).parameters
     assert {"request", "step", "exception"} <= set(lookup)
     assert {"type", "name", "line_number", "keyword"} <= set(inspect.signature(parser.Step.__init__).parameters)
+
+
+def test_pytest_rewrites_the_assertions_of_the_suites_for_adapters_and_of_no_other_module() -> None:
+    def loader(module: ModuleType) -> str:
+        return type(module.__loader__).__name__
+
+    assert loader(rawko.testing.conformance.tools) == "AssertionRewritingHook"
+    assert loader(rawko.chart.parse) == "SourceFileLoader"
