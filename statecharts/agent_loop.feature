@@ -8,7 +8,7 @@ Feature: The loop of one agent, tool call by tool call
     And context field "prompt" is "Write fizzbuzz"
     Then actor "capture_first" is started
     And actor "stream_agent" is not started
-    When actor "capture_first" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "start"}, "changes": []}
+    When actor "capture_first" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "start"}, "written": []}
     Then state "thinking" is active
     And actor "stream_agent" is started
     And the input of actor "stream_agent" contains {"messages": [{"role": "user", "content": [{"type": "text", "text": "Write fizzbuzz"}]}]}
@@ -16,7 +16,7 @@ Feature: The loop of one agent, tool call by tool call
 
   Scenario: Without a prompt it waits for the user (AL-003)
     Given state "starting" is active
-    When actor "capture_first" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "start"}, "changes": []}
+    When actor "capture_first" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "start"}, "written": []}
     Then state "idle" is active
     When I send event USER_MESSAGE with content="Hello"
     Then state "thinking" is active
@@ -364,7 +364,7 @@ Feature: The loop of one agent, tool call by tool call
     And context field "tool_history" is [{"call": {"id": "c1", "name": "bash", "input": {}}, "result": {"call_id": "c1", "content": "ok", "is_error": false}, "is_broken": false, "is_denied": false, "exit_code": 0}]
     And context field "turn_results" is [{"call_id": "c1", "content": "ok", "is_error": false}]
     And context field "tool_steps" is 1
-    When actor "capture_snapshot" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "bash"}, "changes": []}
+    When actor "capture_snapshot" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "bash"}, "written": []}
     Then state "thinking" is active
     And context field "snapshot_history" equals [{"tree": "t0", "commit": "c0", "label": "start", "skipped": [], "call_id": null}]
 
@@ -381,7 +381,7 @@ Feature: The loop of one agent, tool call by tool call
     And context field "tool_history" is [{"call": {"id": "c1", "name": "bash", "input": {"command": "x"}}, "result": {"call_id": "c1", "content": "boom", "is_error": true}, "is_broken": false, "is_denied": false, "exit_code": 1}]
     And context field "turn_results" is [{"call_id": "c1", "content": "boom", "is_error": true}]
     And context field "tool_steps" is 1
-    When actor "capture_snapshot" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "bash"}, "changes": []}
+    When actor "capture_snapshot" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "bash"}, "written": []}
     Then state "failed" is active
     And the output contains {"outcome": "failure", "error": {"category": "tool_failure", "tool": "bash"}}
 
@@ -409,7 +409,7 @@ Feature: The loop of one agent, tool call by tool call
     Given state "capturing_snapshot" is active
     And context field "repeated" is {"kind": "error", "call": "bash make", "times": 3, "tree": "t0", "message": "boom"}
     And context field "current_snapshot" is {"tree": "t0", "commit": "c0"}
-    When actor "capture_snapshot" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "bash"}, "changes": []}
+    When actor "capture_snapshot" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "bash"}, "written": []}
     Then state "paused" is active
     And context field "question" contains {"kind": "pause"}
 
@@ -418,7 +418,7 @@ Feature: The loop of one agent, tool call by tool call
     And context field "open_call" is {"call": {"id": "c1", "name": "bash", "input": {"command": "make"}}, "is_truncated": false}
     When actor "execute_tool" is done with {"content": "crashed", "is_error": true, "is_broken": true, "touched": []}
     Then state "capturing_snapshot" is active
-    When actor "capture_snapshot" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "bash"}, "changes": []}
+    When actor "capture_snapshot" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "bash"}, "written": []}
     Then state "failed" is active
     And the output contains {"outcome": "failure", "error": {"category": "tool_failure", "tool": "bash"}}
 
@@ -837,7 +837,7 @@ Feature: The loop of one agent, tool call by tool call
     And state "cancelling" is active
     And context field "messages" equals [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "Cancelled: the run was stopped before this call was finished.", "is_error": true}]}]
     And the input of actor "capture_last" contains {"label": "cancelled", "touched": null}
-    When actor "capture_last" is done with {"snapshot": {"tree": "t9", "commit": "c9", "label": "cancelled"}, "changes": []}
+    When actor "capture_last" is done with {"snapshot": {"tree": "t9", "commit": "c9", "label": "cancelled"}, "written": []}
     Then state "cancelled" is active
     And the output contains {"outcome": "cancelled", "tree_after": "t9"}
 
@@ -891,7 +891,7 @@ Feature: The loop of one agent, tool call by tool call
     And action "record_agent" is called
     And context field "cost_usd" equals 0.5
     And context field "tool_steps" equals 1
-    When actor "capture_snapshot" is done with {"snapshot": {"tree": "t1", "commit": "c1", "label": "task"}, "changes": []}
+    When actor "capture_snapshot" is done with {"snapshot": {"tree": "t1", "commit": "c1", "label": "task"}, "written": []}
     Then state "thinking" is active
 
   Scenario: An agent that could not be run is an error of the call

@@ -17,6 +17,16 @@ class FileChange(Data):
     is_binary: bool = False
 
 
+class StepChange(Data):
+    """What a path that one step has written has come to since a first tree; "unchanged" where it is as it was there."""
+
+    path: str
+    kind: Literal["added", "modified", "deleted", "unchanged"]
+    added_lines: int = 0
+    removed_lines: int = 0
+    is_binary: bool = False
+
+
 class ChangedFiles(Data):
     """Paths that differ, for a message: a bounded number, sorted; `more` counts the others."""
 

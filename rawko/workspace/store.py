@@ -14,7 +14,7 @@ from types import TracebackType
 
 from rawko.patterns.exclusions import MAX_FILE_BYTES
 from rawko.runtime.ports import WorkspaceError
-from rawko.vocabulary.snapshot import Conflict, FileChange, Snapshot
+from rawko.vocabulary.snapshot import Conflict, FileChange, Snapshot, StepChange
 from rawko.workspace.capture.full_scan import Looker
 from rawko.workspace.capture.hinted_scan import Toucher
 from rawko.workspace.capture.mirror import File, Mirror
@@ -114,7 +114,6 @@ class SnapshotStore:
             self._checker = Checker(root, self._looker.reader)
             self._pending = PendingRestore(state_dir / f"{run}.restore")
             self._mirror: Mirror | None = None
-            self._compared: diff.Known = {}
             self._is_doubtful = True
             self._is_open = True
             self._weighed_at: int | None = None
@@ -372,7 +371,11 @@ class SnapshotStore:
 
     def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
         """Paths that differ between two trees (or snapshots' commits), sorted by path. See `diff.changes`."""
-        return diff.changes(self._repository, self._objects, before, after, self._compared)
+        return diff.changes(self._repository, self._objects, before, after)
+
+    def step_changes(self, first: str, before: str, after: str) -> tuple[StepChange, ...]:
+        """What the paths that a step has written have come to since a first tree. See `diff.step_changes`."""
+        return diff.step_changes(self._repository, self._objects, first, before, after)
 
     def diff(self, before: str, after: str, paths: Collection[str] | None = None) -> bytes:
         """Unified diff between two trees (or snapshots' commits), of some paths or of all. See `diff.unified`."""

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from rawko.patterns.exclusions import MAX_FILE_BYTES
 from rawko.runtime.ports import WorkspaceError
-from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.vocabulary.snapshot import FileChange, Snapshot, StepChange
 from rawko.workspace.packs.port import PackStore
 from rawko.workspace.repository.history import Link
 from rawko.workspace.repository.merge import Side
@@ -160,6 +160,10 @@ class SnapshotWorkspace:
     async def changes(self, before: str, after: str) -> Sequence[FileChange]:
         """Paths that differ between two trees, sorted by path."""
         return await self._run(lambda: self._store.changes(before, after))
+
+    async def step_changes(self, first: str, before: str, after: str) -> Sequence[StepChange]:
+        """What the paths that a step has written have come to since a first tree, sorted by path."""
+        return await self._run(lambda: self._store.step_changes(first, before, after))
 
     async def diff(self, before: str, after: str, paths: Collection[str] | None = None) -> str:
         """Unified diff between two trees, of some paths or of all, as git prints it; bytes that are not UTF-8 appear as

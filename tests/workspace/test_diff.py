@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rawko.runtime.ports import WorkspaceError
-from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.vocabulary.snapshot import FileChange, Snapshot, StepChange
 
 Place = Any
 
@@ -129,24 +130,35 @@ def test_a_binary_file_whose_mode_alone_changes_has_no_other_contents(place: Pla
     ]
 
 
-def test_comparing_the_next_tree_reads_only_what_was_not_compared_before(place: Place) -> None:
-    """A run compares its first tree with each new one; the files that it changed long ago cost nothing."""
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(trees=st.lists(tree, min_size=1, max_size=5))
+def test_what_the_steps_tell_comes_to_what_all_of_them_have_changed(
+    place: Place, trees: list[dict[bytes, tuple[bytes, int]]]
+) -> None:
+    store = place.stores[0] if place.stores else place.open()
+    captured = []
+    for files in trees:
+        fill(place, files)
+        captured.append(store.capture().tree)
+    told: dict[str, StepChange] = {}
+    for before, after in pairwise(captured):
+        told.update((change.path, change) for change in store.step_changes(captured[0], before, after))
+    left = [told[path].to_json() for path in sorted(told) if told[path].kind != "unchanged"]
+    assert left == [change.to_json() for change in store.changes(captured[0], captured[-1])]
+
+
+def test_what_a_step_tells_reads_nothing_of_what_earlier_ones_have_written(place: Place) -> None:
     store = place.open()
     first = store.capture().tree
     place.write("a", b"1\n")
+    before = store.capture().tree
+    place.write("b", b"1\n")
+    after = store.capture().tree
+    one = place.git("rev-parse", f"{before}:a").decode().strip()
     place.write("b", b"1\n2\n")
-    store.changes(first, store.capture().tree)
-    place.write("b", b"1\n2\n3\n")
-    second = store.capture().tree
-    one = place.git("hash-object", "--stdin", given=b"1\n").decode().strip()
+    last = store.capture().tree
     (place.repository / "objects" / one[:2] / one[2:]).unlink()
-    assert store.changes(first, second) == (
-        FileChange(path="a", kind="added", added_lines=1),
-        FileChange(path="b", kind="added", added_lines=3),
-    )
-    store.changes(second, second)
-    with pytest.raises(WorkspaceError, match="cannot be compared"):
-        store.changes(first, second)
+    assert store.step_changes(first, after, last) == (StepChange(path="b", kind="added", added_lines=2),)
 
 
 def test_equal_trees_do_not_differ(place: Place) -> None:

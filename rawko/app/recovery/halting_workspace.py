@@ -13,7 +13,7 @@ from typing import TypeVar
 from rawko.app.recovery.halting import halted
 from rawko.machines.agent_loop.context import CANCELLED_LABEL
 from rawko.runtime.ports import Workspace, WorkspaceError
-from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.vocabulary.snapshot import FileChange, Snapshot, StepChange
 
 Result = TypeVar("Result")
 
@@ -43,6 +43,9 @@ class HaltingWorkspace:
 
     async def changes(self, before: str, after: str) -> Sequence[FileChange]:
         return await self._or_halt(self._workspace.changes(before, after))
+
+    async def step_changes(self, first: str, before: str, after: str) -> Sequence[StepChange]:
+        return await self._or_halt(self._workspace.step_changes(first, before, after))
 
     async def diff(self, before: str, after: str) -> str:
         return await self._or_halt(self._workspace.diff(before, after))

@@ -78,13 +78,12 @@ def record_snapshot(context: AgentLoopContext, event: Event, *, is_tools: bool =
         return assign(touched=None)
     call_id = context.tool_history[-1].call.id if is_tools else None
     entry = SnapshotEntry(**thaw(captured), call_id=call_id)
+    written = event.output.get("written")
+    in_all = {"files_changed": event.output.get("changes", ())} if written is None else {}  # of runs recorded before
     return (
         append("snapshot_history", entry),
-        assign(
-            current_snapshot=Snapshot(**thaw(captured)),
-            files_changed=event.output.get("changes", ()),
-            touched=None,
-        ),
+        append("file_changes", written) if written else None,
+        assign(current_snapshot=Snapshot(**thaw(captured)), **in_all, touched=None),
         tell_observers("SNAPSHOT_CAPTURED", context, tree=entry.tree, label=entry.label),
     )
 

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.data.context_model import checked
 from rawko.interpreter.data.events import Event
-from rawko.interpreter.data.values import Record, thaw
+from rawko.interpreter.data.values import thaw
 from rawko.machines.agent_loop.control import control_specs
 from rawko.machines.agent_loop.conversation.sent import SentConversation
 from rawko.machines.agent_loop.output_relay import OutputRelay
@@ -43,7 +42,7 @@ from rawko.runtime.ports import (
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.errors import ErrorContext
 from rawko.vocabulary.messages import ToolCall, user_text, with_distinct_calls
-from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.vocabulary.snapshot import Snapshot
 from rawko.vocabulary.usage import Usage
 
 PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {
@@ -110,7 +109,7 @@ def actors(ports: AgentLoopPorts) -> Bindings:
     bound.add("actor", "check_gate", partial(_check_gate, ports))
     bound.add("actor", "execute_tool", partial(_execute_tool, ports, workspace_in_use))
     bound.add("actor", "call_agent", ports.call_agent or child_machine(_call_no_agent))
-    bound.add("actor", "capture_snapshot", partial(_capture_snapshot, ports, workspace_in_use, Changes()))
+    bound.add("actor", "capture_snapshot", partial(_capture_snapshot, ports, workspace_in_use))
     bound.add("actor", "ask_person", partial(_ask_person, ports))
     bound.add("actor", "check_evidence", partial(check_evidence, ports.gatherer, workspace_in_use))
     return bound
@@ -362,37 +361,21 @@ def _call(input: Mapping[str, Any]) -> ToolCall:
 # ---------------------------------------------------------------- workspace and people
 
 
-class Changes:
-    """What a run has changed so far, as records: each change is checked once, however often it is told."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[FileChange, Record]] = {}
-
-    def records(self, changes: Sequence[FileChange]) -> list[Record]:
-        """The changes as data, in their order. The next call knows those that are the same objects."""
-        known = self._known
-        told = [known.get(id(one)) or (one, checked(FileChange, one, "changes")) for one in changes]
-        self._known = {id(one): (one, record) for one, record in told}
-        return [record for _, record in told]
-
-
-async def _capture_snapshot(
-    ports: AgentLoopPorts, in_use: asyncio.Lock, known: Changes, input: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The workspace as a tree, and what differs from the first one where the tree is new (C-48, C-54)."""
-    touched = input["touched"]
+async def _capture_snapshot(ports: AgentLoopPorts, in_use: asyncio.Lock, input: Mapping[str, Any]) -> dict[str, Any]:
+    """The workspace as a tree; and of a new one, what the files that differ from the tree before have come to since the
+    first one (C-48, C-54)."""
+    first, last, touched = input["first_tree"], input["last_tree"], input["touched"]
     try:
         async with in_use:
             snapshot = await ports.workspace.capture(input["label"], None if touched is None else list(touched))
-        first = input["first_tree"]
-        is_new = first is not None and snapshot.tree != input["last_tree"]
-        changes = await ports.workspace.changes(first, snapshot.tree) if is_new else ()
+        is_new = first is not None and snapshot.tree != last
+        written = await ports.workspace.step_changes(first, last, snapshot.tree) if is_new else ()
     except WorkspaceError as error:
         where = (error.path,) if error.path else None
         failure = ErrorContext(message=error.message, category="unknown", attempted="a capture of the workspace")
         context = failure.context.model_copy(update={"files_accessed": where})
         raise ActorFailed(failure.model_copy(update={"context": context})) from error
-    return {"snapshot": snapshot.to_json(), "changes": known.records(changes)}
+    return {"snapshot": snapshot.to_json(), "written": [change.to_json() for change in written]}
 
 
 async def _ask_person(ports: AgentLoopPorts, input: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ from rawko.vocabulary.errors import ErrorContext, Fallback
 from rawko.vocabulary.evidence import MAX_REFUSALS, Demand, Evidence
 from rawko.vocabulary.messages import ToolCall, ToolResult
 from rawko.vocabulary.plan import Plan, PlanPatch
-from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.vocabulary.snapshot import FileChange, Snapshot, StepChange
 from rawko.vocabulary.usage import Usage
 
 Outcome = Literal["success", "failure", "limit", "cancelled"]
@@ -141,6 +141,9 @@ class AgentLoopContext(AgentInput):
         approval: What a person's yes to the open call covers.
         turn_results: Answers to calls of the turn; sent together when all are there.
         touched: Paths that the last tool may have written; None: unknown.
+        file_changes: For each snapshot after the first, what the paths that differ from the one before have come to
+            since the first one.
+        files_changed: The same of all snapshots at once: of steps that were recorded before there was `file_changes`.
         fallback: The model that is asked where the agent's own cannot be had; from then on (`is_fallen_back`) to the
             end of the run.
         turns, tool_steps: Model answers and tool calls of this run, ever growing; a person's message to an
@@ -182,6 +185,7 @@ class AgentLoopContext(AgentInput):
     current_snapshot: Snapshot | None = None
     touched: list[str] | None = None
     files_changed: list[FileChange] = Field(default_factory=list)
+    file_changes: list[tuple[StepChange, ...]] = Field(default_factory=list)
 
     turns: Count = 0
     turns_from: Count = 0

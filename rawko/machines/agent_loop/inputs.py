@@ -146,7 +146,7 @@ def agent_output(context: AgentLoopContext, event: Event) -> Any:
         "new_messages_from": 0 if is_compacted else context.new_messages_from,
         "is_compacted": is_compacted,
         "plan_updates": context.plan_updates,
-        "files_changed": context.files_changed,
+        "files_changed": _files_changed(context),
         "tree_before": history[0].tree if len(history) else None,
         "tree_after": history[-1].tree if len(history) else None,
         "turns": context.turns,
@@ -155,3 +155,14 @@ def agent_output(context: AgentLoopContext, event: Event) -> Any:
         **({"evidence": context.evidence} if len(context.evidence) else {}),
         **({"cost_usd": context.cost_usd} if context.cost_usd else {}),
     }
+
+
+def _files_changed(context: AgentLoopContext) -> list[Any]:
+    """What all steps together have changed since the first snapshot, sorted by path (C-48).
+
+    Each step has told what the paths that it wrote have come to; of a path, the last word counts.
+    """
+    found: dict[str, Any] = {change.path: change for change in context.files_changed}
+    for written in context.file_changes:
+        found.update((change.path, change) for change in written)
+    return [found[path] for path in sorted(found) if found[path].kind != "unchanged"]

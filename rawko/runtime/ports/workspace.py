@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.vocabulary.snapshot import FileChange, Snapshot, StepChange
 
 
 class Workspace(Protocol):
@@ -34,6 +34,11 @@ class Workspace(Protocol):
 
     async def changes(self, before: str, after: str) -> Sequence[FileChange]:
         """Paths that differ between two trees, sorted by path."""
+        ...
+
+    async def step_changes(self, first: str, before: str, after: str) -> Sequence[StepChange]:
+        """Paths that differ between the trees before and after a step, sorted by path, each as it differs between the
+        first tree and the one after: what a step adds to what all steps have changed, whatever that has grown to."""
         ...
 
     async def diff(self, before: str, after: str) -> str:

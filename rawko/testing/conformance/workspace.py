@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rawko.runtime.ports import Workspace, WorkspaceError
-from rawko.vocabulary.snapshot import FileChange
+from rawko.vocabulary.snapshot import FileChange, StepChange
 
 
 class Harness(Protocol):
@@ -269,6 +269,30 @@ async def _closes_twice(harness: Harness) -> None:
         await _refusal(workspace.capture("late"))
 
 
+async def _a_step_tells_of_its_files(harness: Harness) -> None:
+    async with harness.workspace() as workspace:
+        _write(workspace, "kept", b"1\n")
+        _write(workspace, "back", b"1\n")
+        _write(workspace, "place", b"1\n")
+        first = (await workspace.capture("first")).tree
+        _write(workspace, "early", b"1\n")
+        _write(workspace, "back", b"2\n")
+        _write(workspace, "twice", b"1\n")
+        _remove(workspace, "place")
+        before = (await workspace.capture("before")).tree
+        _write(workspace, "back", b"1\n")
+        _write(workspace, "twice", b"1\n2\n")
+        _write(workspace, "place/inner", b"1\n")
+        after = (await workspace.capture("after")).tree
+        assert list(await workspace.step_changes(first, before, after)) == [
+            StepChange(path="back", kind="unchanged"),
+            StepChange(path="place/inner", kind="added", added_lines=1),
+            StepChange(path="twice", kind="added", added_lines=2),
+        ]
+        assert list(await workspace.step_changes(first, after, after)) == []
+        await _refusal(workspace.step_changes(first, "0" * 40, after))
+
+
 WORKSPACE_CONTRACTS: tuple[Contract, ...] = (
     Contract("W-01", "the root is the absolute path of the folder", _has_a_root),
     Contract("W-02", "equal files give equal trees, others do not; the label is kept", _same_files_same_tree),
@@ -291,5 +315,6 @@ WORKSPACE_CONTRACTS: tuple[Contract, ...] = (
     Contract("W-15", "concurrent calls are all answered", _calls_at_once_are_all_answered),
     Contract("W-16", "trees outlive the adapter that captured them (C-52)", _trees_outlive_the_adapter),
     Contract("W-17", "closing twice is safe, and nothing is captured afterwards", _closes_twice),
+    Contract("W-18", "a step tells what its files have come to since a first tree", _a_step_tells_of_its_files),
 )
 """All contracts, in order."""

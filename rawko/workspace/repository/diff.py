@@ -8,7 +8,7 @@ import pygit2
 from pygit2.enums import DiffOption
 
 from rawko.runtime.ports import WorkspaceError
-from rawko.vocabulary.snapshot import FileChange
+from rawko.vocabulary.snapshot import FileChange, StepChange
 from rawko.workspace.capture.mirror import File
 from rawko.workspace.names import Parts, to_text
 from rawko.workspace.repository.objects import MODE_FOLDER, MODE_LINK, Objects
@@ -16,34 +16,60 @@ from rawko.workspace.restore.plan import Step
 
 Entries = dict[bytes, tuple[int, bytes]]
 """A tree's names with mode and id."""
-Known = dict[Step, FileChange]
-"""How some paths changed. The next comparison of nearly the same trees reads only the contents of other paths."""
 
 
-def changes(
-    repository: pygit2.Repository, objects: Objects, before: str, after: str, known: Known | None = None
-) -> tuple[FileChange, ...]:
+def changes(repository: pygit2.Repository, objects: Objects, before: str, after: str) -> tuple[FileChange, ...]:
     """Paths that differ, sorted by path, with the lines that a unified diff adds and removes.
 
     A path that changes its type (a file that becomes a link) is one modification.
 
-    Args:
-        known: Of the comparison before; afterwards it is that of this one.
-
     Raises:
-        WorkspaceError: A tree is not in the store, or a file that was not compared before cannot be read.
+        WorkspaceError: A tree is not in the store, or a file cannot be read.
     """
     old, new = (_contents(repository, objects, name) for name in (before, after))
-    compared = {} if known is None else known
     try:
-        steps = _steps(objects, (), old, new)
-        found = {step: compared.get(step) or _change_of(repository, objects, step) for step in steps}
+        found = [_change_of(repository, objects, step) for step in _steps(objects, (), old, new)]
     except (pygit2.GitError, KeyError) as error:
         raise WorkspaceError(f"trees {before} and {after} cannot be compared: {error}") from error
-    if known is not None:
-        known.clear()
-        known.update(found)
-    return tuple(sorted(found.values(), key=lambda change: change.path))
+    return tuple(sorted(found, key=lambda change: change.path))
+
+
+def step_changes(
+    repository: pygit2.Repository, objects: Objects, first: str, before: str, after: str
+) -> tuple[StepChange, ...]:
+    """Paths that differ between two trees, sorted by path, each as it differs between the first tree and the later one.
+
+    It costs what the step has written, not what all steps since the first tree have. Example, one line a file:
+
+        first {a: 1}    before {a: 2, b: 1}    after {a: 1, b: 2}        ->  a unchanged, b added
+
+    Raises:
+        WorkspaceError: A tree is not in the store, or a file cannot be read.
+    """
+    start, old, new = (_contents(repository, objects, name) for name in (first, before, after))
+    try:
+        found = [_since(repository, objects, start, step) for step in _steps(objects, (), old, new)]
+    except (pygit2.GitError, KeyError) as error:
+        raise WorkspaceError(f"trees {first}, {before} and {after} cannot be compared: {error}") from error
+    return tuple(sorted(found, key=lambda change: change.path))
+
+
+def _since(repository: pygit2.Repository, objects: Objects, start: Entries, step: Step) -> StepChange:
+    was = _file_at(objects, start, step.parts)
+    if was == step.after:
+        return StepChange(path=to_text(step.path), kind="unchanged")
+    return StepChange(**_change_of(repository, objects, Step(step.parts, was, step.after)).to_json())
+
+
+def _file_at(objects: Objects, entries: Entries, parts: Parts) -> File | None:
+    """The file or link of a path in a tree; None where there is a folder, or nothing."""
+    for name in parts[:-1]:
+        mode, oid = entries.get(name, (0, b""))
+        if mode != MODE_FOLDER:
+            return None
+        entries = _entries(objects, oid)
+    found = entries.get(parts[-1])
+    return None if found is None or found[0] == MODE_FOLDER else File(*found)
 
 
 def steps_between(objects: Objects, old: bytes, new: bytes) -> Iterator[Step]:

@@ -84,12 +84,24 @@ TABLE = [
     Row(
         "record_snapshot",
         {},
-        {"output": {"snapshot": SHOT, "changes": []}},
-        assigns={"current_snapshot": SHOT, "files_changed": (), "touched": None},
+        {"output": {"snapshot": SHOT, "written": []}},
+        assigns={"current_snapshot": SHOT, "touched": None},
         appends=[("snapshot_history", {**SHOT, "call_id": None})],
         tells=["emit SNAPSHOT_CAPTURED"],
     ),
     Row(
+        "record_snapshot",
+        {"tool_history": [FAILED], "current_snapshot": {**SHOT, "tree": "t0"}},
+        {"output": {"snapshot": SHOT, "written": [{"path": "a", "kind": "unchanged"}]}},
+        {"is_tools": True},
+        assigns={"current_snapshot": SHOT, "touched": None},
+        appends=[
+            ("snapshot_history", {**SHOT, "call_id": "c1"}),
+            ("file_changes", [{"path": "a", "kind": "unchanged"}]),
+        ],
+        tells=["emit SNAPSHOT_CAPTURED"],
+    ),
+    Row(  # as a run was recorded before there were `file_changes`
         "record_snapshot",
         {"tool_history": [FAILED], "current_snapshot": {**SHOT, "tree": "t0"}},
         {"output": {"snapshot": SHOT, "changes": [{"path": "a", "kind": "added"}]}},
@@ -101,7 +113,7 @@ TABLE = [
     Row(
         "record_snapshot",
         {"current_snapshot": SHOT},
-        {"output": {"snapshot": SHOT, "changes": []}},
+        {"output": {"snapshot": SHOT, "written": []}},
         assigns={"touched": None},
     ),
     Row("begin_turn", {"current_response": ["x"]}, assigns={"current_response": []}),

@@ -28,7 +28,7 @@ TURN = {
 }
 ALLOWED = {"decision": "allow", "rule": "r", "reason": ""}
 RAN = {"content": "made", "is_error": False, "is_broken": False, "is_denied": False, "touched": None, "exit_code": 0}
-SHOT = {"snapshot": {"tree": "t0", "commit": "k0", "label": "start"}, "changes": []}
+SHOT = {"snapshot": {"tree": "t0", "commit": "k0", "label": "start"}, "written": []}
 SCRIPT: list[dict[str, Any]] = [SHOT, TURN, ALLOWED, RAN, SHOT]
 """What the actors of a run answer, one after the other, up to its second turn."""
 

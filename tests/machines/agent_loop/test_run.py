@@ -60,9 +60,9 @@ class Rig(Driven):
 
     def captures(self, tree: str, *paths: str) -> Rig:
         """The running capture finds that tree."""
-        changes = [{"path": path, "kind": "added"} for path in paths]
+        written = [{"path": path, "kind": "added"} for path in paths]
         snapshot = {"tree": tree, "commit": f"c-{tree}", "label": self.input["label"]}
-        return self.done({"snapshot": snapshot, "changes": changes})
+        return self.done({"snapshot": snapshot, "written": written})
 
     def ran(self, tree: str, **more: Any) -> Rig:
         """The open call is allowed, run and, unless read-only, captured."""
@@ -95,6 +95,26 @@ def test_the_workspace_is_captured_before_the_first_turn() -> None:
     assert rig.running == "stream_agent"
     assert [entry["tree"] for entry in thaw(rig.context.snapshot_history)] == ["t0"]
     assert rig.input["messages"] == [{"role": "user", "content": [text("Write fizzbuzz")]}]
+
+
+def test_the_files_of_all_steps_are_told_at_the_end_and_each_row_holds_those_of_its_own_step() -> None:
+    rig = Rig().begun()
+
+    def step(number: int, *written: tuple[str, str]) -> Any:
+        rig.done(turn(use(f"c{number}", "bash", command=f"echo {number}")))
+        rig.done({"decision": "allow", "rule": "r", "reason": ""}).done(outcome("", touched=None))
+        snapshot = {"tree": f"t{number}", "commit": f"c-t{number}", "label": "bash"}
+        found = [{"path": path, "kind": kind} for path, kind in written]
+        return rig.done({"snapshot": snapshot, "written": found})
+
+    step(1, *((f"f{number:03}", "added") for number in range(100)))
+    step(2, ("f000", "modified"), ("f001", "unchanged"))
+    step(3, ("a", "deleted"))
+    assert len(rig.context.file_changes[2]) == 1
+    rig.done(turn(use("c4", "complete", summary="Done.")))
+    told = {change["path"]: change["kind"] for change in rig.output["files_changed"]}
+    assert list(told) == ["a", "f000", *(f"f{number:03}" for number in range(2, 100))]
+    assert (told["a"], told["f000"], told["f002"]) == ("deleted", "modified", "added")
 
 
 def test_the_seeds_first_test_write_execute_complete() -> None:

@@ -18,7 +18,7 @@ from rawko.runtime.ports import (
     Workspace,
 )
 from rawko.vocabulary.messages import ToolCall
-from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.vocabulary.snapshot import FileChange, Snapshot, StepChange
 
 
 async def _never() -> NoReturn:
@@ -75,6 +75,9 @@ class NoWorkspace:
     async def changes(self, before: str, after: str) -> Sequence[FileChange]:
         return await _never()
 
+    async def step_changes(self, first: str, before: str, after: str) -> Sequence[StepChange]:
+        return await _never()
+
     async def diff(self, before: str, after: str) -> str:
         return await _never()
 
@@ -100,6 +103,9 @@ class StillWorkspace:
 
     async def changes(self, before: str, after: str) -> Sequence[FileChange]:
         return await self._workspace.changes(before, after)
+
+    async def step_changes(self, first: str, before: str, after: str) -> Sequence[StepChange]:
+        return await self._workspace.step_changes(first, before, after)
 
     async def diff(self, before: str, after: str) -> str:
         return await self._workspace.diff(before, after)
