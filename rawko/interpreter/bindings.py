@@ -222,6 +222,6 @@ class Bindings:
 def unbound_message(kind: str, name: str, bound: Mapping[str, Any] | frozenset[str]) -> str:
     """The words for a name that is not bound: nearest spelling first, then all that is bound."""
     nearest = difflib.get_close_matches(name, list(bound), 1)
-    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    hint = f"; did you mean {nearest[0]!r}?" if nearest else ";"
     listed = ", ".join(repr(n) for n in sorted(bound)) or "none"
     return f"{kind} {name!r} is not bound{hint} bound {kind}s: {listed}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -41,6 +42,8 @@ def name_of(page: Path) -> str:
 @pytest.mark.parametrize("page", pages_with("python"), ids=name_of)
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    for chart in ("first_orchestrator", "mended_orchestrator"):
+        shutil.copy(ROOT / "tests" / "proving" / f"{chart}.yaml", tmp_path)
     for number, (_, text) in enumerate(blocks(page, "yaml")):
         name = re.search(r"^  name: (\w+)$", text, re.MULTILINE)
         Path(f"{name[1] if name else number}.yaml").write_text(text, encoding="utf-8")

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CHARTS = ("first_orchestrator", "mended_orchestrator")
-PAGES = ("contracts", "diff-charts", "fmt", "lint", "monitors", "paths", "prove")
+PAGES = ("chart-versions", "contracts", "diff-charts", "fmt", "fragments", "lint", "monitors", "paths", "prove")
 ANY = "..."
 """A line of an example that stands for any number of lines."""
 
@@ -27,7 +27,7 @@ def section_of(page: str) -> str:
 
 
 def blocks(section: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}(?: title=\"told\")?\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
 
 
 def sessions(section: str) -> Iterator[tuple[str, list[str]]]:

@@ -58,8 +58,9 @@ def _of_chart(before: Chart, after: Chart) -> Iterator[Field]:
 def _moved(before: Chart, after: Chart, names: Mapping[str, str]) -> Iterator[Moved]:
     for old, new in names.items():
         was, now = before[old].parent, after[new].parent
-        if old != new or (None if was is None else names.get(was, "")) != now:
-            yield Moved((old, was), (new, now))
+        has_moved = (None if was is None else names.get(was, "")) != now
+        if old != new or has_moved:
+            yield Moved((old, was if has_moved else now), (new, now))
 
 
 def _compared(before: State, after: State, names: Mapping[str, str]) -> StateDifferences:

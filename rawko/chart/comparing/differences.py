@@ -53,7 +53,7 @@ class Moved:
     """A state under another name, or in another place.
 
     Attributes:
-        before, after: Its names, with the names of their parents.
+        before, after: Its names, with the names of their parents; a parent that is the same has its name of now.
     """
 
     before: tuple[str, str | None]

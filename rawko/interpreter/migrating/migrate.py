@@ -101,7 +101,7 @@ def _migrated(
         program = program_of(new, bindings)
         model = model_of(new, bindings)
     except (LookupError, BindingError) as error:
-        return [str(error)], None
+        return str(error).splitlines(), None  # a line for each name that is not bound
     event = event_of(old, new)
     active = frozenset(snapshot["configuration"])
     followed = follow(rules, old.states, active, snapshot["context"], bindings, event)

@@ -49,19 +49,24 @@ class Places:
     def same(self, state: str) -> str | None:
         """The state of a rule, else the one of the same name; None where there is neither."""
         name = self._followed.names.get(state, state)
-        return name if name in self._new.index else None
+        return name if name in self._new.index and state not in self._followed.undecided else None
 
     def _place(self, state: str) -> int | None:
         """Where an innermost state leads; what it has no place is a problem."""
         old, followed = self._old, self._followed
-        name = followed.names[state]
-        if state not in followed.ruled and name not in self._new.index:
+        ruled: str | None = state
+        has_rule = state in followed.ruled or state in followed.undecided
+        if not has_rule and followed.names[state] not in self._new.index:
             ancestors = (old.names[number] for number in old.ancestors[old.index[state]][:-1])
-            ruled = next((ancestor for ancestor in ancestors if ancestor in followed.ruled), None)
+            ruled = next((each for each in ancestors if each in followed.ruled or each in followed.undecided), None)
             if ruled is None:
                 self.problems.append(self._missing(state))
                 return None
-            name = followed.names[ruled]
+        assert ruled is not None
+        if ruled in followed.undecided:
+            self.problems.append(followed.undecided[ruled])
+            return None
+        name = followed.names[ruled]
         index = self._new.index.get(name)
         if index is None:
             self.problems.append(f"state {state!r} leads to {name!r}, which the chart does not have")

@@ -34,13 +34,15 @@ class Followed:
         names: By each state that was asked for: the state that it leads to.
         ruled: Those of them that a rule names.
         fields: The context's values by name, frozen.
-        problems: What could not be decided.
+        undecided: States of which no guard is true, or one fails, with the reason: a problem only where one is wanted.
+        problems: Functions that are not bound, and actions that fail.
     """
 
     def __init__(self, states: Iterable[str], context: Mapping[str, Any]) -> None:
         self.names = {name: name for name in states}
         self.ruled: set[str] = set()
         self.fields: dict[str, Any] = dict(freeze_fields(context, "context"))
+        self.undecided: dict[str, str] = {}
         self.problems: list[str] = []
 
 
@@ -82,12 +84,15 @@ def follow(
     for rule in rules:
         record = Record(dict(followed.fields))
         for state, name in followed.names.items():
-            if name not in rule.states:
+            if name not in rule.states or state in followed.undecided:
                 continue
-            target = _choose(rule.states[name], name, active, record, bindings, event, followed.problems)
-            if target is not None:
-                followed.names[state] = target
+            try:
+                followed.names[state] = _choose(rule.states[name], name, active, record, bindings, event)
                 followed.ruled.add(state)
+            except BindingError as error:
+                followed.problems.append(str(error))
+            except LookupError as error:
+                followed.undecided[state] = error.args[0]
         for action in rule.actions:
             _act(action, followed, bindings, event)
     return followed
@@ -100,9 +105,13 @@ def _choose(
     context: Record,
     bindings: Bindings,
     event: Event,
-    problems: list[str],
-) -> str | None:
-    """The target of the first move whose guard is true."""
+) -> str:
+    """The target of the first move whose guard is true.
+
+    Raises:
+        BindingError: A guard is not bound.
+        LookupError: None is true, or one fails; says which.
+    """
     for move in moves:
         if move.guard is None:
             return move.target
@@ -110,14 +119,14 @@ def _choose(
             guard = compile_guard(move.guard, bindings, active.__contains__)
             if guard if isinstance(guard, bool) else guard(context, event):
                 return move.target
-        except BindingError as error:
-            problems.append(str(error))
-            return None
-        except Exception as error:  # noqa: BLE001 - a bound function raises what it likes
-            problems.append(f"{move.position}: the guard of state {state!r} fails: {type(error).__name__}: {error}")
-            return None
-    problems.append(f"{moves[0].position}: no guard of state {state!r} is true; accepted: a last move without a guard")
-    return None
+        except BindingError:
+            raise
+        except Exception as error:
+            why = f"{move.position}: the guard of state {state!r} fails: {type(error).__name__}: {error}"
+            raise LookupError(why) from error
+    raise LookupError(
+        f"{moves[0].position}: no guard of state {state!r} is true; accepted: a last move without a guard"
+    )
 
 
 def _act(action: Action, followed: Followed, bindings: Bindings, event: Event) -> None:

@@ -180,6 +180,8 @@ def test_a_state_that_a_migration_renames_is_no_other_state(tmp_path: Path, caps
     told = ["~ version: 2 (was 1)", "~ state a is called new"]
     assert _said(MIGRATED, after.replace('  version: "2"', rule), tmp_path, capsys)[:2] == told
     one, two = rule.replace("{a: new}", "{a: mid}").replace("{from: 1", "[{from: 1"), "{from: 2, states: {mid: new}}]"
+    shop = after.replace('  version: "2"', rule).replace("name: door\n    initial", "name: shop\n    initial")
+    assert _said(MIGRATED, shop, tmp_path, capsys)[1:3] == ["~ state door is called shop", "~ state a is called new"]
     chain = after.replace('  version: "2"', f"{one}, {two}".replace('"2"', '"3"'))
     assert _said(MIGRATED, chain, tmp_path, capsys)[1] == "~ state a is called new"
     guarded = after.replace('  version: "2"', rule.replace("{a: new}", "{a: [{guard: g, target: new}, c]}"))

@@ -169,6 +169,23 @@ def test_what_has_no_place_is_told(events: list[str], root: str, rules: str, pro
     assert problem in found
 
 
+def test_guards_of_states_in_which_the_machine_is_not_do_not_matter() -> None:
+    rules = "{from: 1, states: {triage: [{guard: breaks, target: big}], work: [{guard: is_large, target: big}]}}"
+    assert moved(stood(), TRIAGED, rules).states == ("order", "draft")
+    (found,) = why(stood("GO"), TRIAGED, rules)
+    assert "ZeroDivisionError" in found
+    # One around the active state has a say where that has no rule of its own.
+    own = "{from: 1, states: {b: late, work: [{guard: is_large, target: big}]}}"
+    assert moved(stood("WORK"), TRIAGED, own).states == ("order", "late")
+    (found,) = why(stood("WORK"), TRIAGED, own.replace("b: late, ", ""))
+    assert "no guard of state 'work' is true" in found
+
+
+def test_each_name_that_is_not_bound_is_a_reason_of_its_own() -> None:
+    found = why(stood(), STATES + "- {name: more, on entry: [unheard_of, unseen]}\n")
+    assert len(found) == 2 and all("is not bound; " in line for line in found)
+
+
 def test_two_states_that_would_share_one_child_are_told() -> None:
     snapshot = stood(chart=TWO)
     with pytest.raises(MigrationError) as caught:
