@@ -29,6 +29,7 @@ from rawko.chart.definition import (
     Transition,
     TransitionOrigin,
 )
+from rawko.chart.errors import places
 from rawko.chart.quick import quick
 from rawko.chart.reading.reader import Reader
 from rawko.chart.reading.states import ChartDraft, StateDraft
@@ -92,7 +93,8 @@ class _Assembler:
         name = draft.name
         if name in self.states:
             first = self.states[draft.name].position
-            message = f"a state named {draft.name!r} exists in line {first.line} already; names are unique in a chart"
+            where = places([first], draft.name_position)
+            message = f"a state named {draft.name!r} exists in {where} already; names are unique in a chart"
             self._reader.report("duplicate-state", draft.name_position, message)
             self._reader.is_partial = True
             return
@@ -156,7 +158,8 @@ class _Assembler:
     def _invocation(self, state: str, draft: InvokeDraft) -> Invoke:
         if draft.id in self._invocations:
             first = self._invocations[draft.id]
-            message = f"an invoke with id {draft.id!r} exists in line {first.line} already; give each a different 'id'"
+            where = places([first], draft.position)
+            message = f"an invoke with id {draft.id!r} exists in {where} already; give each a different 'id'"
             self._reader.report("duplicate-invoke", draft.position, message)
         self._invocations.setdefault(draft.id, draft.position)
         self.marks[("src", draft.id)] = draft.src_position

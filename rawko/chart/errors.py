@@ -94,6 +94,15 @@ def a(noun: str) -> str:
     return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
+def places(found: Iterable[Position], here: Position) -> str:
+    """Where elements stand, for a message about one at `here`: "line 4", "lines 4, 7"; "own.yaml:4" in another file."""
+    seen = sorted(set(found), key=lambda place: (place.file != here.file, place.file, place.line))
+    own = list(dict.fromkeys(place.line for place in seen if place.file == here.file))
+    others = dict.fromkeys(f"{place.file}:{place.line}" for place in seen if place.file != here.file)
+    lines = [f"line{'s' if len(own) > 1 else ''} {', '.join(map(str, own))}"] if own else []
+    return ", ".join([*lines, *others])
+
+
 def listed(names: Iterable[str]) -> str:
     """Names for a message, quoted, in the given order, cut after a dozen."""
     every = list(names)

@@ -114,6 +114,17 @@ def test_two_uses_of_one_fragment_do_not_collide(tmp_path: Path) -> None:
     assert {one.id for state in found for one in state.invoke} == {"a.fetch", "b.fetch"}
 
 
+def test_a_state_with_the_name_of_one_in_a_fragment_is_told_with_the_fragment_s_file(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(OWN, encoding="utf-8")
+    with pytest.raises(ChartError) as caught:
+        parse_chart(
+            chart(USE).replace("      - name: z\n", "      - name: a.one\n      - name: z\n"),
+            fragments=files_in(tmp_path),
+        )
+    line = OWN.splitlines().index("      - name: one") + 1
+    assert f"a state named 'a.one' exists in own.yaml:{line} already" in str(caught.value)
+
+
 def test_own_keys_stand_before_the_fragment_s(tmp_path: Path) -> None:
     use = "{fragment: approval, with: {within: 1h, ask: ask_now}, exits: {approved: z, rejected: z, expired: z}}"
     own = ("on entry: begin", "tags: [urgent]", "after: {1h: r, 2h: z}", "transitions: [{event: APPROVE, target: r}]")

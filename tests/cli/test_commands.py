@@ -114,7 +114,7 @@ def test_a_folder_tells_its_yaml_that_is_no_chart_and_suspects_slips(typed: Type
     others = {
         "config.yml": ("max: 3\nother: [1\n", "no `statechart` (top keys 'max', 'other')"),
         "empty.yaml": ("", "it is empty"),
-        "late.yaml": ("fragment: {name: late}\n", "a fragment; checked where a chart uses it"),
+        "late.yaml": ("fragment: {name: late}\n", "a fragment; it is read where a chart uses it"),
         "deep/list.yaml": ("- statechart\n- other\n", "no `statechart`"),
         "many.yaml": ("a: 1\nb: 2\nc: 3\nd: 4\n", "no `statechart` (top keys 'a', 'b', 'c' and 1 more)"),
     }
@@ -131,6 +131,9 @@ def test_a_folder_tells_its_yaml_that_is_no_chart_and_suspects_slips(typed: Type
     assert {one["file"]: one["why"] for one in told["passed_over"]} == {
         f"charts/{name}": why for name, (_, why) in others.items()
     }
+    named = typed("check", "charts/late.yaml", "charts/door.yaml")
+    assert named.code == 2
+    assert "rawko: charts/late.yaml: is a fragment; it is read where a chart uses it\n" in named.err
     for number in range(5):
         rawko.write(f"charts/more{number}.yaml", "a: 1\n")
     assert "10 YAML files were passed over: charts/config.yml, " in typed("check", "charts").err

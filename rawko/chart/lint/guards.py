@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rawko.chart.definition import Chart, Constant, Guard, State, Transition
-from rawko.chart.errors import Diagnostic
+from rawko.chart.errors import Diagnostic, places
 from rawko.chart.expressions.logic import is_implied, shares_an_atom
 from rawko.chart.lint import walk
 from rawko.chart.lint.descriptors import descriptors
@@ -28,16 +28,16 @@ def _shadowed(state: State) -> Iterator[Diagnostic]:
         events = transition.events or (_EVENTLESS,)
         covering = [_covering(winners, event) for event in events]
         if all(covering):
-            line = next(each.position.line for each in covering if each is not None)
-            yield _never_taken(transition, f"the one in line {line} has no guard and comes first")
+            first = next(each.position for each in covering if each is not None)
+            where = places([first], transition.position)
+            yield _never_taken(transition, f"the one in {where} has no guard and comes first")
         elif walk.is_always_true(transition.guard):
             for event in events:
                 winners.setdefault(event, transition)
         elif transition.guard is not None and not walk.is_always_false(transition.guard):
             earlier = [_implying(guarded, event, transition.guard) for event in events]
             if all(one or other for one, other in zip(earlier, covering, strict=True)):
-                lines = sorted({each.position.line for one in earlier for each in one})
-                where = f"line{'' if len(lines) == 1 else 's'} {', '.join(map(str, lines))}"
+                where = places((each.position for one in earlier for each in one), transition.position)
                 yield _never_taken(transition, f"whenever its guard holds, an earlier one's does ({where})")
             for event in events:
                 guarded.setdefault(event, []).append(transition)

@@ -8,7 +8,7 @@ from typing import Final
 
 from rawko.chart import find_chart, shipped_charts
 from rawko.chart.errors import nearest
-from rawko.cli.authoring.yaml_heads import PassedOver, why_no_chart
+from rawko.cli.authoring.yaml_heads import FRAGMENT, PassedOver, why_no_chart
 
 _SUFFIXES: Final = (".yaml", ".yml")
 
@@ -60,6 +60,8 @@ def chart_file(path: Path) -> Path:
     if path.exists():
         if path.is_dir():
             raise NoSuchChart(f"{path}: is a folder; one chart is accepted: one of {_named(_charts_in(path), path)}")
+        if path.suffix in _SUFFIXES and path.is_file() and why_no_chart(path) == FRAGMENT:
+            raise NoSuchChart(f"{path}: is {FRAGMENT}")
         return path
     if str(path) in shipped_charts():
         return find_chart(str(path))

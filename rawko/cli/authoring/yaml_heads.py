@@ -3,7 +3,7 @@
 statechart:                      a chart
 statchart: {name: lamp}          a chart with a slip, so that `rawko check` says where
 lamp: {root state: ...}          so is this: nothing but charts has `root state`
-fragment: {name: deadline}       no chart: a fragment, checked where a chart uses it
+fragment: {name: deadline}       no chart: a fragment, read where a chart uses it
 services: {web: ...}             no chart: no `statechart` (top key `services`)
 """
 
@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rawko.chart.errors import certain, shown
+
+FRAGMENT: Final = "a fragment; it is read where a chart uses it"
+"""Why the file of a fragment is no chart."""
 
 _MAX_CHARS: Final = 200_000
 _MAX_KEYS: Final = 3
@@ -41,7 +44,7 @@ def why_no_chart(path: Path) -> str | None:
     if "statechart" in keys:
         return None
     if "fragment" in keys:
-        return "a fragment; checked where a chart uses it"
+        return FRAGMENT
     if "root state" in keys or (keys and _INNER.search(text)) or any(certain(key, ("statechart",)) for key in keys):
         return None
     if not keys:

@@ -87,7 +87,7 @@ def _tell(migrated: _Migrated) -> None:
 def _lines(run: Migration, *, is_dry: bool) -> Iterator[str]:
     if run.problems:
         yield f"run {run.run} cannot go on in today's charts:"
-        yield from (f"  {problem}" for problem in run.problems)
+        yield from (f"  {line}" for problem in run.problems for line in problem.splitlines())
         return
     if not run.changed:
         yield f"run {run.run}: its charts are today's"
