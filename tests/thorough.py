@@ -8,5 +8,8 @@ import pytest
 
 
 def further(*values: object) -> Iterable[object]:
-    """Values that `make test` leaves out: `parametrize("code", [ENOSPC, *further(EIO, EROFS)])`."""
-    return (pytest.param(value, marks=pytest.mark.thorough) for value in values)
+    """Values that `make test` leaves out: `parametrize("code", [ENOSPC, *further(EIO, EROFS)])`; a tuple of values
+    where there are several parameters."""
+    return (
+        pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.thorough) for value in values
+    )

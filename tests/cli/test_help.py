@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-
 import pytest
 import typer
 
 from rawko.cli.commands.application import application
 from rawko.cli.commands.groups import EXAMPLES, GROUPS
 from tests.cli.conftest import Typed
-from tests.cli.shell import RAWKO, Shell, call, says
+from tests.cli.shell import Shell, call, says
 from tests.cli.terminal import Terminal
 from tests.e2e.travelling import Travel
 
@@ -75,21 +72,14 @@ def test_the_help_of_a_command_has_its_examples_as_they_are_typed(typed: Typed, 
 # ---------------------------------------------------------------- completion
 
 
-def completed(shell: Shell, line: str, cwd: Path | None = None) -> list[str]:
+def completed(shell: Shell, line: str, *, is_warm: bool = True) -> list[str]:
     """What bash is offered for the last word of a line."""
     words = line.split(" ")
-    env = shell.environ({"_RAWKO_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)})
-    done = subprocess.run(
-        [*RAWKO],
-        cwd=cwd or shell.folder,
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
-    assert not done.stderr, done.stderr
-    return done.stdout.split()
+    env = {"_RAWKO_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    shell.passed_on = frozenset(env) if is_warm else frozenset()
+    done = shell(env=env)
+    assert not done.err, done.err
+    return done.out.split()
 
 
 def test_runs_steps_agents_states_and_charts_are_completed(rawko: Shell, typed: Typed) -> None:
@@ -105,7 +95,7 @@ def test_runs_steps_agents_states_and_charts_are_completed(rawko: Shell, typed: 
     rawko.write("charts/$(touch x).yaml", DOOR)
     assert completed(rawko, "rawko check ch") == ["charts/"]
     assert completed(rawko, "rawko check charts/") == ["charts/door.yaml"]
-    assert "log" in completed(rawko, "rawko lo")
+    assert "log" in completed(rawko, "rawko lo", is_warm=False)
 
 
 def test_completion_never_fails(rawko: Shell) -> None:

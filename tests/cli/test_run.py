@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.cli.shell import RAWKO, Ended, Shell, call, judges, picks, says
+from tests.thorough import further
 
 Typed = Callable[..., Ended]
 WRITE = call("write", file_path="hello.txt", content="hello\n")
@@ -213,8 +214,8 @@ FULL = (1, "rawko: the output cannot be written: No space left on device\n")
 @pytest.mark.parametrize(
     ("command", "is_pipe"),
     [
-        ("runs", True), ("runs --json", False), ("log RUN", True), ("log RUN", False), ("show RUN", False),
-        ("diff RUN 1 last", True), ("--help", True), ("--help", False),
+        ("runs", True), ("runs --json", False), ("log RUN", True), ("show RUN", False), ("--help", True),
+        *further(("log RUN", False), ("diff RUN 1 last", True), ("--help", False)),
     ],
 )  # fmt: skip
 def test_a_short_output_that_takes_nothing(completed: tuple[Shell, str], command: str, is_pipe: bool) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.shell import RAWKO, Shell, call, says
+from tests.cli.shell import Shell, call, says
 from tests.cli.terminal import Terminal
 from tests.e2e.test_travel_troubles import count, kill_when
 from tests.e2e.travelling import FILES, REPLIES, Travel, Typed, files_of
@@ -143,10 +143,7 @@ def test_the_users_repository_stays_as_it_is(rawko: Shell, typed: Typed) -> None
 def test_an_adoption_that_is_killed_among_the_files_is_finished(rawko: Shell, typed: Typed) -> None:
     forked = Forked(rawko, typed, "mkdir d; for i in $(seq 1000); do echo $i > d/$i; done")
     rawko.write("mine.txt", "mine\n")
-    words = [*RAWKO, "adopt", forked.fork, "--yes"]
-    with subprocess.Popen(words, cwd=rawko.folder, env=rawko.environ(), stdout=subprocess.DEVNULL) as process:
-        is_killed = kill_when(process, lambda: count(rawko) > 0)
-    assert is_killed
+    assert kill_when(rawko.start("adopt", forked.fork, "--yes").process, lambda: count(rawko) > 0)
     shown = typed("show", forked.run, "--json")
     assert f"finished the adoption of run {forked.fork} by run {forked.run}" in shown.err
     assert forked.files() == {**files_of(forked.folder), "mine.txt": "mine\n"}

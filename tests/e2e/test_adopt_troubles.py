@@ -7,7 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.cli.shell import RAWKO, Shell, call, says
+from tests.cli.shell import Shell, call, says
+from tests.cli.warm import calling
 from tests.e2e.lanes_project import RUN, lanes_of, make_project
 from tests.e2e.test_adopt import THERE, Forked
 from tests.e2e.test_lanes import bash, done, writes
@@ -17,7 +18,7 @@ from tests.e2e.travelling import REPLIES, Travel, Typed, files_of
 def test_two_adoptions_at_once_bring_everything_in_once(rawko: Shell, typed: Typed) -> None:
     forked = Forked(rawko, typed)
     rawko.write("mine.txt", "mine\n")
-    words = [*RAWKO, "adopt", forked.fork, "--yes", "--json"]
+    words = [*calling(rawko.environ()), "adopt", forked.fork, "--yes", "--json"]
     both = [
         subprocess.Popen(words, cwd=rawko.folder, env=rawko.environ(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for _ in range(2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from llmock.scenarios import ToolCall as MockCall
 from rawko.providers.scenario import Reply as Scripted
 from rawko.providers.scenario_file import load_scenario
 from tests.cli.shell import Ended, Shell
+from tests.cli.warm import calling
 
 Typed = Callable[..., Ended]
 TASK = "Write a fizzbuzz program with a unit test, check its output, and have it reviewed."
@@ -77,7 +79,7 @@ def assert_in_order(text: str, told: list[str]) -> None:
         place = found + len(line)
 
 
-def test_the_demo() -> None:
+def test_the_demo(tmp_path: Path) -> None:
     """`make demo`, without the setting up."""
     done = subprocess.run(
         [sys.executable, "-m", "rawko.cli.demo"],
@@ -96,18 +98,22 @@ def test_the_demo() -> None:
     assert all(first != second for first, second in pairwise(lines)), "nothing is told twice"
     folder = Path(done.stdout.split("The folder is kept: ")[1].split(" (")[0])
     try:
-        try_all(done.stdout.split("To try:")[1])
+        try_all(done.stdout.split("To try:")[1], tmp_path)
     finally:
         shutil.rmtree(folder)
 
 
-def try_all(told: str) -> None:
-    """What the demo says that one may type works, but for what needs a terminal."""
+def try_all(told: str, folder: Path) -> None:
+    """What the demo says that one may type works, but for what needs a terminal. The `rawko` is a warm one."""
     lines = [line for line in told.strip().split("\n") if not line.strip().startswith("rawko watch")]
     assert len(lines) >= 5
+    environ = {"PATH": f"{folder}:{os.environ['PATH']}", "HOME": "/nowhere", "LANG": "C.UTF-8"}
+    command = folder / "rawko"
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(calling(environ))} "$@"\n')
+    command.chmod(0o755)
     tried = subprocess.run(
         ["bash", "-e", "-c", "\n".join(lines)],
-        env={"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": "/nowhere", "LANG": "C.UTF-8"},
+        env=environ,
         capture_output=True,
         encoding="utf-8",
         timeout=120,

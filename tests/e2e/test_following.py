@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.shell import RAWKO, Ended, Shell, Started, call, judges, picks, says
+from tests.cli.shell import Ended, Shell, Started, call, judges, picks, says
+from tests.cli.warm import calling
 
 Typed = Callable[..., Ended]
 FIRST = "It begins slowly, word after word, and goes on."
@@ -52,7 +53,10 @@ def follower(rawko: Shell, run: str, *words: str) -> Iterator[subprocess.Popen[b
     """A process that follows; its output goes into a file beside the workspace."""
     with (rawko.folder.parent / "followed.txt").open("wb") as out:
         process = subprocess.Popen(
-            [*RAWKO, "log", run, "--follow", *words], cwd=rawko.folder, env=rawko.environ(), stdout=out
+            [*calling(rawko.environ()), "log", run, "--follow", *words],
+            cwd=rawko.folder,
+            env=rawko.environ(),
+            stdout=out,
         )
     try:
         yield process

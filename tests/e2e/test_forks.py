@@ -150,7 +150,7 @@ def test_an_agent_that_ran_alone_is_taken_over(rawko: Shell, typed: Typed) -> No
 def test_a_fork_that_is_interrupted_leaves_nothing_behind(rawko: Shell, typed: Typed, number: int) -> None:
     for place in range(12):
         (rawko.folder / str(place)).mkdir()
-        for name in range(500):
+        for name in range(200):
             (rawko.folder / str(place) / str(name)).write_text(f"{place} {name}")
     travel = Travel(rawko, typed)
     before = sorted(path.name for path in rawko.folder.parent.iterdir())

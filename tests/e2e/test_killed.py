@@ -94,13 +94,14 @@ def test_a_command_that_outlives_its_rawko_is_ended_and_run_again(rawko: Shell) 
         {"purpose": "agent:developer", "tool_calls": [{"name": "complete", "input": {"summary": "Logged."}}]},
     )
     words = ["run", TASK, "--agent", "developer", "--scenario", str(scenario), "--yes"]
-    with subprocess.Popen([*RAWKO, *words], cwd=rawko.folder, env=rawko.environ(), stdin=subprocess.DEVNULL) as process:
-        until = time.monotonic() + DEADLINE_S
-        notes: list[Path] = []
-        while not (notes and (rawko.folder / "log.txt").exists()) and time.monotonic() < until:
-            time.sleep(0.01)
-            notes = list(rawko.state.glob("*/running/*/*"))
-        process.send_signal(signal.SIGKILL)
+    running = rawko.start(*words)
+    until = time.monotonic() + DEADLINE_S
+    notes: list[Path] = []
+    while not (notes and (rawko.folder / "log.txt").exists()) and time.monotonic() < until:
+        time.sleep(0.01)
+        notes = list(rawko.state.glob("*/running/*/*"))
+    running.process.send_signal(signal.SIGKILL)
+    assert running.process.wait(DEADLINE_S) == -signal.SIGKILL
     (note,) = notes
     left = psutil.Process(int(note.name))
     assert left.is_running()

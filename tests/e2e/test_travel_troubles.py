@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.shell import RAWKO, Shell, call, says
+from tests.cli.warm import WarmProcess
 from tests.e2e.travelling import FILES, REPLIES, TASK, Travel, Typed, files_of
 
 DEADLINE_S = 60
@@ -91,7 +92,7 @@ def test_a_rewind_that_is_killed_is_finished_by_the_next_command(travel: Travel,
     assert travel.resume().report["outcome"] == "success"
 
 
-def kill_when(process: subprocess.Popen[bytes], holds: Callable[[], bool]) -> bool:
+def kill_when(process: WarmProcess | subprocess.Popen[bytes], holds: Callable[[], bool]) -> bool:
     """Kill a process as soon as something holds; False if it ended before."""
     until = time.monotonic() + DEADLINE_S
     while process.poll() is None and not holds() and time.monotonic() < until:
@@ -117,9 +118,8 @@ def test_a_rewind_that_is_killed_among_the_files(rawko: Shell, typed: Typed) -> 
     half_way = 0
     for target, wanted in ((step, FILES[1]), (travel.log()[-1]["seq"], full)):
         before = count(rawko)
-        words = [*RAWKO, "rewind", travel.at(target)]
-        with subprocess.Popen(words, cwd=rawko.folder, env=rawko.environ(), stdout=subprocess.DEVNULL) as process:
-            is_killed = kill_when(process, lambda n=before: count(rawko) != n)  # type: ignore[misc]
+        rewinding = rawko.start("rewind", travel.at(target)).process
+        is_killed = kill_when(rewinding, lambda n=before: count(rawko) != n)  # type: ignore[misc]
         left = count(rawko)
         half_way += is_killed and 0 < left < 1000
         shown = typed("show", travel.run, "--json")
@@ -193,11 +193,8 @@ def interrupted(rawko: Shell, *words: str) -> str:
     waiting = says("developer", call("bash", command="echo half >> a.txt; [ -e ../go ] || sleep 300; echo two > a.txt"))
     scenario = rawko.scenario(REPLIES[0], waiting, *REPLIES[2:])
     command = ["run", TASK, "--agent", "developer", "--scenario", str(scenario), "--yes", *words]
-    with subprocess.Popen(
-        [*RAWKO, *command], cwd=rawko.folder, env=rawko.environ(), stdout=subprocess.DEVNULL
-    ) as process:
-        path = rawko.folder / "a.txt"
-        assert kill_when(process, lambda: path.exists() and "half" in path.read_text())
+    path = rawko.folder / "a.txt"
+    assert kill_when(rawko.start(*command).process, lambda: path.exists() and "half" in path.read_text())
     (rawko.folder.parent / "go").touch()
     return next(path.parent.name for path in rawko.state.glob("*/runs/*/run.json"))
 
