@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2] / "rawko"
@@ -46,11 +47,15 @@ ROWS: dict[str, dict[str, str]] = {
 """Module to foreign private names to the reason why it uses them."""
 
 
-def defined(tree: ast.Module) -> set[str]:
+OTHERS = re.compile(r"(?<!\bself)(?<!\bcls)\._[a-zA-Z]")
+"""What a module has that takes a private name of another object; most have none, and are not parsed."""
+
+
+def defined(nodes: Sequence[ast.AST]) -> set[str]:
     """Private names that a module defines: functions, classes, variables, slots, and attributes that it sets on `self`
     or on an object that it makes."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 found.add(name)
@@ -65,9 +70,12 @@ def defined(tree: ast.Module) -> set[str]:
 
 def foreign(path: Path) -> Iterator[tuple[str, int]]:
     """Private names that a module uses of others' objects, each with its line."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    own = defined(tree)
-    for node in ast.walk(tree):
+    text = path.read_text(encoding="utf-8")
+    if not OTHERS.search(text):
+        return
+    nodes = list(ast.walk(ast.parse(text)))
+    own = defined(nodes)
+    for node in nodes:
         if not isinstance(node, ast.Attribute) or not node.attr.startswith("_") or node.attr.startswith("__"):
             continue
         if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):

@@ -14,7 +14,7 @@ from tests.formats.charts import WITHOUT_LISTS, chart_texts
 from tests.formats.walks import Walker, request
 from tests.formats.xstate_node import XStateNode
 
-CHARTS = int(os.environ.get("RAWKO_FUZZ", "30"))
+CHARTS = int(os.environ.get("RAWKO_FUZZ", "15"))
 """More for a long run by hand."""
 
 

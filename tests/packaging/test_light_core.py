@@ -11,6 +11,7 @@ import pytest
 
 from rawko.extras import NEEDS
 from tests.packaging.wheel import built_wheel
+from tests.thorough import further
 
 ROOT = Path(__file__).parents[2]
 CHART = """\
@@ -100,11 +101,13 @@ def test_it_holds_no_package_of_an_extra(core: Path, place: Path) -> None:
         (["check", "door.yaml"], ""),
         (["test", "door.yaml"], "1 passed"),
         (["diagram", "door.yaml", "-o", "door.svg"], ""),
-        (["diagram", "door.yaml"], "stateDiagram"),
         (["export", "door.yaml", "--to", "xstate"], '"id": "door"'),
-        (["export", "door.yaml", "--to", "scxml"], "<scxml"),
         (["schema", "chart"], '"$schema"'),
         (["--help"], "explore"),
+        *further(
+            (["diagram", "door.yaml"], "stateDiagram"),
+            (["export", "door.yaml", "--to", "scxml"], "<scxml"),
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

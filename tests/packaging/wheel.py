@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-COMMAND = (sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps")
+PIP = (sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--wheel-dir")
+UV = Path(sys.executable).with_name("uv")
+"""Where it is installed: it takes a quarter of pip's time."""
 
 
 def built_wheel(factory: pytest.TempPathFactory) -> Path:
@@ -25,8 +27,11 @@ def built_wheel(factory: pytest.TempPathFactory) -> Path:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (found := list(folder.glob("*.whl"))):
-            command = [*COMMAND, "--wheel-dir", str(folder), str(ROOT)]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+            for command in ((UV, "build", "--quiet", "--wheel", "--out-dir"), PIP) if UV.exists() else (PIP,):
+                words = [*command, str(folder), str(ROOT)]
+                done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
+                if not done.returncode:
+                    break
             if done.returncode and "hatchling" in done.stderr:
                 pytest.skip(f"the build backend could not be fetched: {done.stderr.strip()[-200:]}")
             assert done.returncode == 0, done.stderr

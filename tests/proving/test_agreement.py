@@ -137,9 +137,10 @@ def test_the_exploration_finds_what_a_plain_search_finds(drawn: Chart) -> None:
     chart = without_time(drawn)
     system = ControlSystem(chart)
     found = explore(system, limit=MAX_STATES)
+    assume(found.is_complete)  # before the search that takes a hundred times as long
     plain = PlainSearch(system)
     plain.run()
-    assume(not plain.is_endless and len(plain.found) <= MAX_STATES and found.is_complete)
+    assume(not plain.is_endless and len(plain.found) <= MAX_STATES)
     assert_same(found, plain)
 
 

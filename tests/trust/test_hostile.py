@@ -14,6 +14,7 @@ import pytest
 from tests.cli.conftest import Typed
 from tests.cli.shell import Ended, Shell, call, says
 from tests.cli.test_commands import CHART
+from tests.thorough import further
 
 BAD_INPUT = 2
 EVIL = "import pathlib; pathlib.Path({mark!r}).write_text('run')\n"
@@ -211,7 +212,7 @@ def test_contracts_are_refused_beside_the_python_of_an_untrusted_project(rawko: 
     assert told in done.err
 
 
-@pytest.mark.parametrize("configuration", ["pytest.ini", "tox.ini", "setup.cfg"])
+@pytest.mark.parametrize("configuration", ["pytest.ini", *further("tox.ini", "setup.cfg")])
 def test_contracts_run_without_the_python_of_an_untrusted_project(rawko: Shell, configuration: str) -> None:
     """Of the three configurations pytest reads the first that it finds, so each stands alone with all other files."""
     others = PASSED_OVER.keys() - {"pytest.ini", "tox.ini", "setup.cfg"}

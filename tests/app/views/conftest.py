@@ -17,6 +17,7 @@ from rawko.config import Flags, Settings, load_settings
 from tests.cli.conftest import Typed, rawko, typed
 from tests.cli.shell import Ended, Shell
 from tests.journal.databases import DATABASES, Journals, database
+from tests.thorough import further
 
 __all__ = ["rawko", "typed"]
 
@@ -58,9 +59,9 @@ class Desk:
         return asyncio.run(read_runs(self.settings()))
 
 
-@pytest.fixture(params=DATABASES)
+@pytest.fixture(params=[DATABASES[0], *further(*DATABASES[1:])])
 def desk(request: pytest.FixtureRequest, rawko: Shell, typed: Typed, tmp_path: Path) -> Iterator[Desk]:
-    """A desk whose journal is in each database that is there."""
+    """A desk whose journal is a file; among the tests that take longer, and where one names them, in each database."""
     with database(request.param, tmp_path) as where:
         env = {"RAWKO_JOURNAL_URL": where} if isinstance(where, str) else {}
         place = where if isinstance(where, str) else None

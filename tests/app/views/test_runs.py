@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from rawko.app.views.summary import needs_first
 from tests.app.views.conftest import Desk
 from tests.app.views.test_steps import ran
 from tests.cli.shell import call, says
+from tests.journal.databases import DATABASES
 
 WRITES = (
     says("developer", call("write", file_path="a.txt", content="a"), usage={"input_tokens": 100, "output_tokens": 7}),
@@ -29,6 +32,7 @@ def test_a_run_says_when_how_long_and_how_much(desk: Desk) -> None:
     assert view.steps == len(desk.steps(run))
 
 
+@pytest.mark.parametrize("desk", DATABASES, indirect=True)
 def test_an_open_run_is_read_from_its_journal(desk: Desk) -> None:
     run = ran(desk, *WRITES)
     step = next(one.number for one in desk.steps(run) if one.words == "write a.txt")

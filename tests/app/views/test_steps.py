@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from rawko.app.records.record import read_record
 from rawko.app.views.reading import open_steps
 from rawko.app.views.steps import StepKind, StepView
 from rawko.runtime.session import CHECKPOINT_EVERY
 from tests.app.views.conftest import Desk
 from tests.cli.shell import call, judges, picks, says
+from tests.journal.databases import DATABASES
 
 HOSTILE = "x\x1b]0;owned\x07\x1b[31m\n\r\u202eevil\x9b"
 
@@ -143,6 +146,7 @@ def comparable(steps: list[StepView]) -> list[StepView]:
     return [replace(one, began=None, of_step=None) for one in steps]
 
 
+@pytest.mark.parametrize("desk", DATABASES, indirect=True)
 def test_a_late_reader_does_not_read_the_rows_before_the_checkpoint(desk: Desk) -> None:
     run = ran(desk, *writes(60), says("developer", call("complete", summary=".")))
     whole = desk.steps(run)
@@ -151,6 +155,7 @@ def test_a_late_reader_does_not_read_the_rows_before_the_checkpoint(desk: Desk) 
     assert sum(one.words.startswith("step") for one in desk.steps(run)) == 149, "the damage is there"
 
 
+@pytest.mark.parametrize("desk", DATABASES, indirect=True)
 def test_a_rewind_leaves_steps_behind_also_for_a_reader_that_is_already_there(desk: Desk) -> None:
     replies = [says("developer", call("write", file_path=f"{name}.txt", content=name)) for name in ("a", "b", "c")]
     run = ran(desk, *replies, says("developer", call("complete", summary=".")))

@@ -101,7 +101,7 @@ def test_each_format_tells_what_differs() -> None:
     assert "− locked" in str(drawn[".dot"]) and "+ shut" in str(drawn[".puml"])
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 @given(strategies.charts(), strategies.charts())
 def test_any_two_charts_are_joined_and_drawn(before: Chart, after: Chart) -> None:
     found = join_charts(before, after)

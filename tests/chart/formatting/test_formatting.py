@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rawko.chart import ChartError, find_chart, grammar, parse_chart, shipped_charts
@@ -106,6 +106,7 @@ def commented(draw: st.DrawFn) -> str:
     return "\n".join(found) + draw(st.sampled_from(("", "\n", "\n\n# last\n")))
 
 
+@settings(max_examples=20)
 @given(commented())
 def test_it_says_the_same_has_all_comments_and_comes_to_rest(text: str) -> None:
     found = format_chart(text)
