@@ -140,6 +140,22 @@ def calling(environ: Mapping[str, str], passed_on: Collection[str] = ()) -> Sequ
     return (*_CALLING, _address(environ)) if is_same(environ, passed_on) else (sys.executable, "-m", "rawko")
 
 
+def program(environ: Mapping[str, str] | None = None) -> Sequence[str]:
+    """The words that stand before the text of a Python program: the warm process, which has loaded rawko, runs it where
+    that makes no difference; else a new one.
+
+    Args:
+        environ: Of the program, which needs `PATH`, `HOME` and `LANG`; small_environ() by default.
+    """
+    environ = small_environ() if environ is None else environ
+    return (*_CALLING, _address(environ), "-c") if is_same(environ) else (sys.executable, "-c")
+
+
+def small_environ() -> dict[str, str]:
+    """An environment in which the warm process runs programs."""
+    return {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
+
+
 def is_same(environ: Mapping[str, str], passed_on: Collection[str] = ()) -> bool:
     """Whether the warm `rawko` does in an environment what a new process does."""
     is_known = all(name in _PASSED_ON or name in passed_on or name.startswith("RAWKO_") for name in environ)
@@ -397,7 +413,12 @@ def _carry_out() -> NoReturn:
     """End as Python does, but leave the modules of the server where they are: freeing them takes half a second."""
     code: object = 1
     try:
-        main()
+        if sys.argv[1:2] == ["-c"]:
+            text = sys.argv[2]
+            sys.argv = ["-c", *sys.argv[3:]]
+            exec(compile(text, "<string>", "exec"), sys.modules["__main__"].__dict__)
+        else:
+            main()
         code = 0
     except SystemExit as ended:
         code = ended.code

@@ -31,7 +31,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tests.cli.warm import load
+from tests.cli.warm import load, program, small_environ
 from tests.e2e.refusing import REFUSALS, refuse
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -123,9 +123,10 @@ class Nursery:
 
     def __init__(self, journal_url: str | None = None) -> None:
         self.journal_url = journal_url
+        environ = {**small_environ(), "RAWKO_JOURNAL_URL": journal_url or ""}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.e2e.nursery"],
-            env={**os.environ, "RAWKO_JOURNAL_URL": journal_url or ""},
+            [*program(environ), "from tests.e2e.nursery import main; main()"],
+            env=environ,
             cwd=Path(__file__).parents[2],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -318,7 +319,3 @@ def main() -> None:
         given = json.loads(line)
         order = Order(**{**given, "kinds": tuple(given["kinds"])})
         print(json.dumps(asdict(_bear(order))), flush=True)
-
-
-if __name__ == "__main__":
-    main()

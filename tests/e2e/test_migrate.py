@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 
 import pytest
 
 from tests.cli.conftest import Typed
 from tests.cli.shell import Shell, call, says
+from tests.cli.warm import program
 
 WRITTEN = says("team_writer", call("complete", summary="Written."))
 APPROVED = says("team_reviewer", call("complete", summary="APPROVED."))
@@ -175,7 +175,7 @@ def test_a_process_that_is_killed_has_migrated_the_run_or_has_not(
     rawko: Shell, typed: Typed, run: str, when: str
 ) -> None:
     changes(rawko)
-    words = [sys.executable, "-c", _KILLED, when]
+    words = [*program(rawko.environ()), _KILLED, when]
     killed = subprocess.run(words, cwd=rawko.folder, env=rawko.environ(), capture_output=True, text=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     shown = typed("show", run)

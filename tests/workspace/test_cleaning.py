@@ -20,6 +20,7 @@ from rawko.workspace import SnapshotStore, clean
 from rawko.workspace.repository.archive import Archive
 from rawko.workspace.repository.objects import STREAM_FROM_BYTES
 from rawko.workspace.repository.packing import joining
+from tests.cli.warm import program, small_environ
 from tests.workspace.conftest import Place
 
 
@@ -181,11 +182,11 @@ def test_a_cleaning_that_is_killed_loses_nothing(place: Place) -> None:
         kept = capture_some(place, store, 60, "kept")
     with place.open("gone") as store:
         capture_some(place, store, 20, "gone")
-    program = "import sys; from rawko.workspace import clean; print('ready', flush=True);"
+    begin = "import sys; from rawko.workspace import clean; print('ready', flush=True);"
     for number in range(8):
         forgotten = ["gone"] if number == 4 else []
         child = subprocess.Popen(
-            [sys.executable, "-c", program + f"clean({str(place.state)!r}, forget={forgotten!r})"],
+            [sys.executable, "-c", begin + f"clean({str(place.state)!r}, forget={forgotten!r})"],
             stdout=subprocess.PIPE,
         )
         assert child.stdout is not None
@@ -344,8 +345,8 @@ _NEVER = 1_000_000
 
 def pack_loose(state: Path, kill_before: int = _NEVER) -> list[str]:
     """Pack and join in a process that is killed before its n-th rename or removal; the files, as it comes to them."""
-    words = [sys.executable, "-c", _KILLED, str(state), str(kill_before)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    words = [*program(), _KILLED, str(state), str(kill_before)]
+    done = subprocess.run(words, env=small_environ(), capture_output=True, text=True, check=False)
     assert done.returncode == (0 if kill_before == _NEVER else -signal.SIGKILL), done.stderr
     return done.stdout.splitlines()
 
