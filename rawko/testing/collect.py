@@ -6,6 +6,7 @@ they rely on.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -57,6 +58,26 @@ def contract_file(path: Path, chart: Path, parent: pytest.Collector) -> Contract
 def coverage_of(config: pytest.Config) -> list[Coverage]:
     """The coverage of the contracts of this run, one object per chart."""
     return list(config.stash.get(_COVERAGE, {}).values())
+
+
+def dumped_coverage(config: pytest.Config) -> str:
+    """The coverage of this process as JSON, for the one that has begun it."""
+    return json.dumps([one.dump() for one in coverage_of(config)])
+
+
+def add_dumped_coverage(config: pytest.Config, text: str) -> None:
+    """Add the coverage that another process of this run has dumped.
+
+    Raises:
+        ValueError: A chart has changed meanwhile.
+        ChartError: It cannot be read any more.
+    """
+    table = config.stash.setdefault(_COVERAGE, {})
+    for dumped in json.loads(text):
+        file = dumped["file"]
+        if file not in table:
+            table[file] = Coverage(load_chart(file, trusted=config.getoption("--rawko-trust-code")))
+        table[file].add_dumped(dumped)
 
 
 class StepHooks:

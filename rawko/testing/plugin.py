@@ -6,7 +6,7 @@ It is cheap without contracts: pytest-bdd and the modules that run contracts are
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".yaml", ".yml")
 _LOOKED_AT = 64 * 1024
+_SENT = "rawko_coverage"
+"""What a process of pytest-xdist sends to the first one."""
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -59,20 +61,31 @@ def _spare_own_modules(pluginmanager: pytest.PytestPluginManager) -> None:
         marked.add("rawko.testing")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Refuse to count what several processes cover each: none of them would know enough.
-
-    Raises:
-        UsageError: --rawko-fail-under with pytest-xdist.
-    """
-    if config.getoption("--rawko-fail-under") is not None and getattr(config.option, "numprocesses", None):
-        raise pytest.UsageError("--rawko-fail-under counts in one process: leave -n out, or: rawko test --fail-under")
-
-
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Tests that passed and cover too little have failed."""
-    if exitstatus == pytest.ExitCode.OK and _too_little(session.config):
+    """Tests that passed and cover too little have failed. A process of pytest-xdist tells the first one what it covers:
+    only that one knows enough."""
+    sent: dict[str, str] | None = getattr(session.config, "workeroutput", None)
+    if sent is not None:
+        if _is_covered(session.config):
+            from rawko.testing.collect import dumped_coverage
+
+            sent[_SENT] = dumped_coverage(session.config)
+    elif exitstatus == pytest.ExitCode.OK and _too_little(session.config):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """A process of pytest-xdist has ended: add what it covers."""
+    sent = getattr(node, "workeroutput", {}).get(_SENT)
+    if sent is not None:
+        from rawko.testing.collect import add_dumped_coverage
+
+        add_dumped_coverage(node.config, sent)
+
+
+def _is_covered(config: pytest.Config) -> bool:
+    return bool(config.getoption("--rawko-coverage")) or config.getoption("--rawko-fail-under") is not None
 
 
 def _too_little(config: pytest.Config) -> list[str]:

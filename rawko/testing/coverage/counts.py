@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from rawko.chart.definition import Chart, GuardCall, State, Transition
@@ -16,6 +16,7 @@ from rawko.interpreter.running.interpreter import Interpreter
 from rawko.testing.coverage.decisions import Branch, Decision, Decisions
 
 ENDS: Final = ("done", "error")
+_COUNTERS: Final = ("states", "transitions", "branches", "guards", "actors")
 
 
 class Share(NamedTuple):
@@ -108,6 +109,27 @@ class Coverage:
         self.branches.update(other.branches)
         self.guards.update(other.guards)
         self.actors.update(other.actors)
+
+    def dump(self) -> dict[str, Any]:
+        """All counts as JSON, for another process that has the chart."""
+        return {
+            "file": self.chart.file,
+            "hash": self.chart.hash,
+            **{name: [[key, count] for key, count in getattr(self, name).items()] for name in _COUNTERS},
+        }
+
+    def add_dumped(self, dumped: Mapping[str, Any]) -> None:
+        """Add what another process has counted.
+
+        Raises:
+            ValueError: It is for another chart.
+        """
+        if dumped["hash"] != self.chart.hash:
+            raise ValueError(f"the chart {self.chart.file} has changed while its contract ran")
+        for name in _COUNTERS:
+            getattr(self, name).update(
+                {tuple(key) if isinstance(key, list) else key: count for key, count in dumped[name]}
+            )
 
     # ------------------------------------------------------------ asking
 
