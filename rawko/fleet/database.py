@@ -55,12 +55,14 @@ def shown(url: URL) -> str:
     return f"postgresql://{host}/{url.database or ''}"
 
 
-def open_database(url: URL, *, application: str = "rawko-fleet", pool: int = 2) -> Engine:
+def open_database(url: URL, *, application: str = "rawko-fleet", pool: int = 2, is_asked_first: bool = True) -> Engine:
     """An engine for it; nothing is connected yet.
 
     Args:
         application: Its name in PostgreSQL's list of sessions, up to 63 bytes.
         pool: Connections that are kept.
+        is_asked_first: Whether a kept connection still lives is found out before each use: a journey to the server,
+            which a caller that tries again anyway does not need.
     """
     arguments: dict[str, str | int] = {
         "connect_timeout": CONNECT_TIMEOUT_S,
@@ -72,7 +74,7 @@ def open_database(url: URL, *, application: str = "rawko-fleet", pool: int = 2) 
         "tcp_user_timeout": 15_000,
     }
     arguments = {name: value for name, value in arguments.items() if name not in url.query}
-    return create_engine(url, connect_args=arguments, pool_pre_ping=True, pool_size=pool, max_overflow=2)
+    return create_engine(url, connect_args=arguments, pool_pre_ping=is_asked_first, pool_size=pool, max_overflow=2)
 
 
 @contextmanager

@@ -97,10 +97,14 @@ class Fleet:
         return cls.at(fleet_url(environ), new_run=new_run)
 
     @classmethod
-    def at(cls, url: URL, *, new_run: Callable[[], str] = new_id) -> Fleet:
-        """As `open`, by the address of its database."""
+    def at(cls, url: URL, *, new_run: Callable[[], str] = new_id, is_patient: bool = False) -> Fleet:
+        """As `open`, by the address of its database.
+
+        Args:
+            is_patient: The caller tries again what fails because a connection was cut.
+        """
         require("fleet", "a fleet")
-        database = open_database(url)
+        database = open_database(url, is_asked_first=not is_patient)
         try:
             with telling(url):
                 with database.connect():
@@ -275,14 +279,17 @@ class Fleet:
         Raises:
             FleetError: Also where a newer rawko has changed the tables, so that this one must end.
         """
-        with self._read() as connection:
-            if time.monotonic() - self._checked_at >= _CHECK_S:
-                check_tables(connection, shown(self.url))
-                self._checked_at = time.monotonic()
-            held = records.held_queues(connection)
-            empty = used_up(connection)
-            kept_for = own_release() if records.has_kept(connection, own_release()) else ""
-        open_queues = [queue for queue in queues if not held.get(queue, (False, False))[0]]
+        if time.monotonic() - self._checked_at >= _CHECK_S:
+            self.check()
+            self._checked_at = time.monotonic()
+        with telling(self.url):
+            back = records.held_back(self._database, own_release())
+        empty: Collection[str] = ()
+        if back.has_empty:
+            with self._read() as connection:
+                empty = used_up(connection)
+        kept_for = own_release() if back.has_kept else ""
+        open_queues = [queue for queue in queues if queue not in back.paused]
         if not open_queues or count <= 0:
             return ()
         claims = self._engine.claim(worker, open_queues, count, empty, kept_for)
@@ -442,8 +449,8 @@ class Fleet:
 
     def letters(self, runs: Sequence[str]) -> Sequence[Letter]:
         """Letters for runs, oldest first, until they are burnt."""
-        with self._read() as connection:
-            return records.letters_for(connection, runs)
+        with telling(self.url):
+            return records.letters_at_once(self._database, runs)
 
     def burn(self, gone: Sequence[int]) -> None:
         """Letters have been taken."""

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from sqlalchemy import (
     Connection,
+    Engine,
     RowMapping,
     Select,
     and_,
@@ -24,8 +25,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 
+from rawko.fleet.limits.tables import tenant_budgets
 from rawko.fleet.tables import letters, now, queues, tasks, workers
 from rawko.fleet.task import OF_ACTORS
+from rawko.postgres_sessions import by_itself
 
 State = Literal["queued", "running", "waiting", "ended", "dead"]
 STATES: Final[tuple[State, ...]] = ("waiting", "dead", "running", "queued", "ended")
@@ -343,11 +346,30 @@ def list_workers(connection: Connection, living: Collection[str]) -> Sequence[Wo
     ]
 
 
-def has_kept(connection: Connection, release: str) -> bool:
-    """Whether a run is kept for a release: a queued one, or one whose worker may be gone."""
-    open_states = tasks.c.state.in_(("queued", "running"))
-    mine = select(tasks.c.run).where(open_states, tasks.c.kept_for == release).limit(1)
-    return connection.execute(mine).first() is not None
+_HELD_BACK: Final = f"""SELECT (SELECT array_agg(queue) FROM {queues.fullname} WHERE is_paused),
+    EXISTS (SELECT FROM {tenant_budgets.fullname} WHERE used_up_in IS NOT NULL),
+    EXISTS (SELECT FROM {tasks.fullname} WHERE kept_for = %(release)s AND state IN ('queued', 'running'))"""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """What has a say in a claim.
+
+    Attributes:
+        paused: Queues.
+        has_empty: A tenant may have used up its budget.
+        has_kept: A run is kept for the release: a queued one, or one whose worker may be gone.
+    """
+
+    paused: Collection[str]
+    has_empty: bool
+    has_kept: bool
+
+
+def held_back(database: Engine, release: str) -> HeldBack:
+    """What is asked before each claim, by one statement."""
+    paused, has_empty, has_kept = by_itself(database, _HELD_BACK, {"release": release}).fetchone()
+    return HeldBack(paused or (), has_empty, has_kept)
 
 
 def kept(connection: Connection) -> Mapping[tuple[str, str], int]:
@@ -369,6 +391,13 @@ def letters_for(connection: Connection, runs: Sequence[str]) -> Sequence[Letter]
     """The messages for runs, oldest first; they stay until they are burnt."""
     query = select(letters).where(letters.c.run.in_(runs)).order_by(letters.c.id)
     return [Letter(row.id, row.run, row.kind, row.who, row.text, row.question) for row in connection.execute(query)]
+
+
+def letters_at_once(database: Engine, runs: Sequence[str]) -> Sequence[Letter]:
+    """As `letters_for`, by one statement that stands by itself."""
+    names = ", ".join(Letter.__slots__)
+    statement = f"SELECT {names} FROM {letters.fullname} WHERE run = ANY(%(runs)s) ORDER BY id"
+    return [Letter(*row) for row in by_itself(database, statement, {"runs": list(runs)})]
 
 
 def burn_letters(connection: Connection, gone: Sequence[int]) -> None:

@@ -11,7 +11,7 @@ import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -122,6 +122,9 @@ def _is_of(descriptor: int, file: Path) -> bool:
         return False
 
 
+_LOCK: Final = "SELECT pg_try_advisory_lock(:key)"
+
+
 class ServerHolds:
     """Advisory locks of one connection, which is kept open as long as a run is held.
 
@@ -134,16 +137,41 @@ class ServerHolds:
         self._name = name
         self._connection: Connection | None = None
         self._held: dict[str, int] = {}
+        self._schema = ""
 
     def take(self, run: str) -> None:
         if run in self._held:
             raise ActorInUse(run, self._name, os.getpid())
-        connection = self._connected()
-        key = _key(connection, run)
-        if not _scalar(connection, "SELECT pg_try_advisory_lock(:key)", key=key):
+        if not self._locked(run):
             self._rest()
             raise ActorInUse(run, self._name, None)
-        self._held[run] = key
+        self._held[run] = self._key(run)
+
+    def _locked(self, run: str) -> bool:
+        """Whether the lock could be had; on a new connection where the kept one was cut."""
+        if self._connection is not None:
+            try:
+                return bool(_scalar(self._connection, _LOCK, key=self._key(run)))
+            except SQLAlchemyError:
+                self._connection.close()
+                self._connection = None
+        connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        try:
+            if not self._schema:
+                self._schema = str(_scalar(connection, "SELECT current_schema()"))
+            for key in self._held.values():
+                _scalar(connection, _LOCK, key=key)
+            is_locked = bool(_scalar(connection, _LOCK, key=self._key(run)))
+        except SQLAlchemyError:
+            connection.close()
+            raise
+        self._connection = connection
+        return is_locked
+
+    def _key(self, run: str) -> int:
+        """64 bits of a run's name; schemas of one database have runs of their own."""
+        digest = hashlib.sha256(f"rawko {self._schema} {run}".encode()).digest()
+        return int.from_bytes(digest[:8], "big", signed=True)
 
     def give_back(self, run: str) -> None:
         key = self._held.pop(run, None)
@@ -157,31 +185,11 @@ class ServerHolds:
         for run in tuple(self._held):
             self.give_back(run)
 
-    def _connected(self) -> Connection:
-        if self._connection is not None:
-            try:
-                _scalar(self._connection, "SELECT 1")
-                return self._connection
-            except SQLAlchemyError:
-                self._connection.close()
-        connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        for key in self._held.values():
-            _scalar(connection, "SELECT pg_try_advisory_lock(:key)", key=key)
-        self._connection = connection
-        return connection
-
     def _rest(self) -> None:
         """Give the connection back to the pool where nothing is held any more."""
         if not self._held and self._connection is not None:
             self._connection.close()
             self._connection = None
-
-
-def _key(connection: Connection, run: str) -> int:
-    """64 bits of a run's name; schemas of one database have runs of their own."""
-    schema = _scalar(connection, "SELECT current_schema()")
-    digest = hashlib.sha256(f"rawko {schema} {run}".encode()).digest()
-    return int.from_bytes(digest[:8], "big", signed=True)
 
 
 def _scalar(connection: Connection, query: str, **values: Any) -> Any:

@@ -43,6 +43,7 @@ _FORMAT_ROW: Final = f"""SELECT value FROM {meta.name}
 """Of the schema that tables would be made in: one further down the path may have a journal, too."""
 _BEGIN: Final = f"""INSERT INTO {runs.name} (run, epoch, last_seq) VALUES (%(run)s, 1, 0)
     ON CONFLICT (run) DO UPDATE SET epoch = {runs.name}.epoch + 1 RETURNING epoch"""
+_LAST: Final = f"SELECT last_seq FROM {runs.name} WHERE run = %(run)s"
 _PROBED: Final = f"""BEGIN;
     INSERT INTO {runs.name} (run, epoch, last_seq) VALUES ('~probe', 1, 0)
         ON CONFLICT (run) DO UPDATE SET epoch = {runs.name}.epoch + 1;
@@ -104,7 +105,16 @@ class SingleStatement:
         Raises:
             SQLAlchemyError: It cannot be written.
         """
-        return int(by_itself(self._engine, _BEGIN, {"run": run}).fetchone()[0])
+        return int(self._ask(_BEGIN, {"run": run}).fetchone()[0])
+
+    def last_seq(self, run: str) -> int:
+        """Number of the latest row of a run; 0 of a run without any.
+
+        Raises:
+            SQLAlchemyError: It cannot be read.
+        """
+        found = self._ask(_LAST, {"run": run}).fetchone()
+        return 0 if found is None else int(found[0])
 
     def probe(self) -> None:
         """Write a row of each table, and undo it.
@@ -118,14 +128,32 @@ class SingleStatement:
         ordered = sorted(texts)  # two writers of the same texts take their locks in one order
         given = {"digests": [digest for digest, _ in ordered], "texts": [data for _, data in ordered]}
         statement, values = (_ROW_WITH_TEXTS, {**row, **given}) if texts else (_ROW, row)
+        return bool(self._carry_out(statement, values).rowcount == 1)
+
+    def _ask(self, statement: str, values: Values) -> Any:
+        """Carry out a statement that may be carried out twice: on a new connection where the kept one was cut."""
+        from psycopg import Error
+
+        if self._connection is not None:
+            try:
+                return self._carry_out(statement, values)
+            except (Error, SQLAlchemyError):
+                self._drop()
+        try:
+            return self._carry_out(statement, values)
+        except Error as error:
+            self._drop()
+            raise DBAPIError.instance(statement, None, error, Error) from error
+
+    def _carry_out(self, statement: str, values: Values) -> Any:
         if self._is_shared:
-            return bool(by_itself(self._engine, statement, values).rowcount == 1)
+            return by_itself(self._engine, statement, values)
         connection = self._connection
         if connection is None:
             connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             self._connection = connection
         driver: Any = connection.connection.driver_connection
-        return bool(driver.execute(statement, values).rowcount == 1)
+        return driver.execute(statement, values)
 
     def close(self) -> None:
         """Give the connection back. The next row opens one again."""

@@ -20,6 +20,7 @@ from rawko.journal.blobs import Packed
 from rawko.journal.contents import Contents
 from rawko.journal.direct import DirectWriting
 from rawko.journal.engine import journal_error, open_engine, reading
+from rawko.journal.group_commit import GroupCommit
 from rawko.journal.holds import holds_of
 from rawko.journal.migrations import bring_up_to_date, check_format, found_format
 from rawko.journal.pruning import Pruned, prune_runs, shrink
@@ -67,6 +68,7 @@ class SqlJournal:
         self._reading = reading(self._engine)
         self._writing = Writing(self._engine)
         self._single = SingleStatement(self._engine)
+        self._group = GroupCommit(self._engine)
         self._insert = _insert_of(self._engine.dialect.name)
         self._take_turn, self._add_step = prepared(self._engine, _TAKE_TURN), prepared(self._engine, _ADD_STEP)
         self._contents = Contents(self._engine, self._insert)
@@ -94,6 +96,8 @@ class SqlJournal:
     async def append(self, record: StepRecord) -> None:
         """Commit one step."""
         row, packed = packed_step(record)  # outside of the transaction, which other writers wait for
+        if self._group.is_used and await self._append_in_group(record, row, packed):
+            return
         if not self._append_directly(record, row, packed):
             await self._work(lambda: self._append(record, row, packed))
 
@@ -107,6 +111,8 @@ class SqlJournal:
 
     async def last_seq(self, run: str) -> int:
         """Number of the latest committed row; 0 of a run without any."""
+        if self._single.is_used:
+            return await self._work(lambda: self._guarded(lambda: self._single.last_seq(run)))
         return await self._work(lambda: self._read(self._last_seq, run))
 
     async def times(self, run: str) -> tuple[float, float] | None:
@@ -125,6 +131,7 @@ class SqlJournal:
         """Close the database. Safe to call twice."""
         if not self._is_closed:
             self._is_closed = True
+            await self._group.settle()
             await asyncio.get_running_loop().run_in_executor(self._thread, self._end)
             self._thread.shutdown(wait=False)
 
@@ -149,6 +156,7 @@ class SqlJournal:
     def _end(self) -> None:
         self._holds.give_back_all()
         self._direct.close()
+        self._group.close()
         self._single.close()
         self._writing.close()
         self._dispose()
@@ -162,7 +170,8 @@ class SqlJournal:
         await self._work(lambda: self._guarded(lambda: self._holds.take(run)))
 
     async def release(self, run: str) -> None:
-        """End a hold."""
+        """End a hold. What was remembered of the run, so that nothing is written twice, is forgotten."""
+        self._contents.forget([run])
         if not self._is_closed:
             await self._work(lambda: self._guarded(lambda: self._holds.give_back(run)))
 
@@ -258,13 +267,23 @@ class SqlJournal:
             self._thread.submit(self._direct.shorten_log)
         return True
 
+    async def _append_in_group(self, record: StepRecord, row: Values, packed: Packed) -> bool:
+        """Whether the row could be committed together with others; see `rawko.journal.group_commit`."""
+        if self._is_closed or not (self._group.is_open or await self._work(self._group.open)):
+            return False
+        if not await self._group.commit(row, self._contents.fresh(record.run, packed)):
+            return False
+        self._contents.remember(record.run, packed)
+        return True
+
     def _append(self, record: StepRecord, row: Values, packed: Packed) -> None:
         def write(connection: Connection) -> None:
             is_written = self._add(connection, record, row, packed) or self._is_written(connection, record)
             if not is_written:
                 raise _refused(connection, record.run, record.epoch, record.seq)
 
-        if not self._single.commit(row, self._contents.fresh(record.run, packed)):
+        is_tried = self._group.is_used
+        if is_tried or not self._single.commit(row, self._contents.fresh(record.run, packed)):
             self._written(write)
         self._contents.remember(record.run, packed)
 

@@ -105,7 +105,7 @@ class ActorWorker:
             await asyncio.to_thread(fleet.close)
 
     def _opened(self) -> Fleet:
-        fleet = Fleet.at(self._url)
+        fleet = Fleet.at(self._url, is_patient=True)
         try:
             fleet.prepare_queue()
         except BaseException:

@@ -204,7 +204,11 @@ class WorkerLoop(Generic[A]):
                 self._host.tell(attempt, ALIVE)
         if self._host.hear(self._attempts, 0.05 if self._attempts else 0.1):
             self._next["beat"] = min(self._next["beat"], now) if not self._away_s else self._next["beat"]
-        if any(attempt.is_over for attempt in self._attempts) and not self._away_s:
+        is_any_over = any(attempt.is_over for attempt in self._attempts)
+        if is_any_over:
+            self._next["claim"] = 0.0
+        self._claim_if_open(now)  # what is over is noted while the next one runs already
+        if is_any_over and not self._away_s:
             self._reach(self._settle)
         if now >= self._next["beat"]:
             self._next["beat"] = now + pace_s(self._living, BEAT_S, BEATS_PER_S, _BEAT_MOST_S)
@@ -212,12 +216,18 @@ class WorkerLoop(Generic[A]):
         if now >= self._next["announce"] and not self._away_s:
             self._next["announce"] = now + ANNOUNCE_S
             self._reach(self._announce)
-        is_open = self._drained_at is None and self._host.is_ready and len(self._attempts) < self._slots
+
+    def _claim_if_open(self, now: float) -> None:
+        is_open = self._drained_at is None and self._host.is_ready and self._free > 0
         if is_open and now >= self._next["claim"] and not self._away_s:
             # Not all of them at the same moments, and a slot that becomes free asks at once (`_settle`).
             pause_s = pace_s(self._living, CLAIM_S, CLAIMS_PER_S, _CLAIM_MOST_S)
             self._next["claim"] = now + pause_s * random.uniform(0.9, 1.1)
             self._reach(self._claim)
+
+    @property
+    def _free(self) -> int:
+        return self._slots - sum(not attempt.is_over for attempt in self._attempts)
 
     def _reach(self, call: Callable[[], None]) -> None:
         """Do something with the database; one that is away is tried again, and what is to be told it is kept."""
@@ -277,8 +287,7 @@ class WorkerLoop(Generic[A]):
             self._host.burnt(letters)
 
     def _claim(self) -> None:
-        free = self._slots - len(self._attempts)
-        found = self._fleet.claim(self._name, self._queues, free)
+        found = self._fleet.claim(self._name, self._queues, self._free)
         is_asked = self._is_once and not found and not self._attempts
         self._is_idle = is_asked and not self._fleet.has_waiting(self._queues)
         by_run: dict[str, list[Letter]] = {claim.run: [] for claim, _ in found}

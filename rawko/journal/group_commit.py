@@ -1,0 +1,275 @@
+"""Rows of many runs committed in PostgreSQL together, by one statement that the event loop sends and hears itself.
+
+    the first row is sent at once; those that come while its answer is on the way are sent together after it
+    each stands for itself: of a run whose turn it is not, nothing is written, and the others are
+
+No thread carries a row to the server: at a loaded machine each change of threads costs more than the statement. The
+connection is psycopg's; what is sent over it here is sent by libpq's own asynchronous calls, which psycopg offers as
+`psycopg.pq`. Where anything fails, the caller does the same by a transaction of its own, which finds out whether the
+row is there, and tells the error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from rawko.journal.statements import Values
+from rawko.journal.tables import blobs, runs, steps, uses
+from rawko.postgres_sessions import is_shared
+
+_DRIVER: Final = "psycopg"
+_MOST: Final = 500
+"""Rows of one statement."""
+_COLUMNS: Final = ("run", "seq", "epoch", "actor", "time", "event", "receipt", "body")
+_TYPES: Final = ("text", "int4", "int4", "text", "float8", "text", "text", "bytea")
+_OIDS: Final = {"text": 25, "int4": 23, "float8": 701, "bytea": 17}
+_GIVEN: Final = f"""given AS (SELECT * FROM unnest({", ".join(f"${n}::{kind}[]" for n, kind in enumerate(_TYPES, 1))})
+    AS row ({", ".join(_COLUMNS)}))"""
+_TURN: Final = f"""turn AS (UPDATE {runs.name} SET last_seq = given.seq FROM given
+    WHERE {runs.name}.run = given.run AND {runs.name}.epoch = given.epoch AND {runs.name}.last_seq = given.seq - 1
+    RETURNING {runs.name}.run)"""
+_TEXTS: Final = f"""texts AS (SELECT turn.run, digest, data
+        FROM unnest($9::text[], $10::bytea[], $11::bytea[]) AS text (run, digest, data) JOIN turn USING (run)),
+    kept AS (INSERT INTO {blobs.name} (digest, data)
+        SELECT DISTINCT ON (digest) digest, data FROM texts ORDER BY digest ON CONFLICT DO NOTHING),
+    noted AS (INSERT INTO {uses.name} (run, digest) SELECT run, digest FROM texts ON CONFLICT DO NOTHING)"""
+"""A blob that is there already stays: a prune, which could remove it, waits for all that write to these tables."""
+_STEPS: Final = f"""INSERT INTO {steps.name} ({", ".join(_COLUMNS)})
+    SELECT {", ".join(f"given.{name}" for name in _COLUMNS)} FROM given JOIN turn USING (run) RETURNING run"""
+_STATEMENTS: Final = {
+    b"rawko_rows": f"WITH {_GIVEN}, {_TURN} {_STEPS}",
+    b"rawko_rows_with_texts": f"WITH {_GIVEN}, {_TURN}, {_TEXTS} {_STEPS}",
+}
+_ROWS, _ROWS_WITH_TEXTS = _STATEMENTS
+_BY_INDEX: Final = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off"
+"""The plan is made while the tables are small, and kept while they grow."""
+
+Texts = Sequence[tuple[bytes, bytes]]
+"""Digest and data of blobs."""
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    row: Values
+    texts: Texts
+    is_written: asyncio.Future[bool]
+
+
+class GroupCommit:
+    """The rows of one journal, in one event loop at a time.
+
+    Args:
+        engine: Of any database. Nothing is written here on another one than PostgreSQL, nor where the parts of a
+            process take turns on few connections.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        is_ours = engine.dialect.name == "postgresql" and engine.dialect.driver == _DRIVER
+        self.is_used = is_ours and not is_shared(engine)
+        self._connection: Connection | None = None
+        self._server: Any = None
+        self._socket = -1
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: list[_Waiting] = []
+        self._sent: list[_Waiting] = []
+        self._result: Any = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether rows can be given to `commit`; else `open` first."""
+        return self._server is not None
+
+    def open(self) -> bool:
+        """Connect; whether that was possible. It waits for the server, so it is not for the loop's thread."""
+        from psycopg import Error
+
+        if self.is_open:
+            return True
+        try:
+            connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        except (Error, SQLAlchemyError, OSError):
+            return False
+        try:
+            driver: Any = connection.connection.driver_connection
+            driver.execute(_BY_INDEX)
+            for name, statement in _STATEMENTS.items():
+                driver.pgconn.prepare(name, statement.encode())
+            driver.pgconn.nonblocking = 1
+        except (Error, SQLAlchemyError, OSError):
+            _end(connection)
+            return False
+        self._connection, self._server, self._socket = connection, driver.pgconn, driver.pgconn.socket
+        return True
+
+    async def commit(self, row: Values, texts: Texts) -> bool:
+        """Whether it is committed; if not, the caller has to find out whether it is there, and to write it.
+
+        A caller that is cancelled does not take its row back.
+
+        Args:
+            row: Of `steps`.
+            texts: The blobs that the run does not have yet.
+        """
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            if self._sent:
+                self._fail()  # a loop that has ended since
+                return False
+            self._loop = loop
+        if not self.is_open:
+            return False
+        waiting = _Waiting(row, texts, loop.create_future())
+        self._waiting.append(waiting)
+        if not self._sent:
+            self._send()
+        return await asyncio.shield(waiting.is_written)
+
+    async def settle(self) -> None:
+        """Wait until nothing is on the way."""
+        while self._sent and self._loop is asyncio.get_running_loop():
+            await asyncio.wait([one.is_written for one in self._sent])
+
+    def close(self) -> None:
+        """Give the connection back."""
+        connection, self._connection, self._server = self._connection, None, None
+        if connection is not None:
+            _end(connection)
+
+    # ------------------------------------------------------------ with the server
+
+    def _send(self) -> None:
+        """Send what waits, by one statement."""
+        from psycopg import Error
+
+        sent, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
+        self._sent = sent
+        try:
+            name, values = _statement(sent)
+            self._server.send_query_prepared(name, values, param_formats=[1] * len(values))
+            self._flush()
+        except (Error, OSError, ValueError, struct.error):
+            self._fail()
+
+    def _flush(self) -> None:
+        assert self._loop is not None
+        if self._server.flush():
+            self._loop.add_writer(self._socket, self._guarded, self._write)
+        self._loop.add_reader(self._socket, self._guarded, self._read)
+
+    def _write(self) -> None:
+        assert self._loop is not None
+        self._server.consume_input()
+        if not self._server.flush():
+            self._loop.remove_writer(self._socket)
+
+    def _read(self) -> None:
+        self._server.consume_input()
+        while not self._server.is_busy():
+            result = self._server.get_result()
+            if result is None:
+                self._answered()
+                return
+            self._result = result
+
+    def _guarded(self, call: Callable[[], None]) -> None:
+        from psycopg import Error
+
+        try:
+            call()
+        except (Error, OSError):
+            self._fail()
+
+    def _answered(self) -> None:
+        from psycopg.pq import ExecStatus
+
+        assert self._loop is not None
+        result, self._result = self._result, None
+        self._loop.remove_reader(self._socket)
+        written: set[bytes] = set()
+        if result is not None and result.status == ExecStatus.TUPLES_OK:
+            written = {result.get_value(number, 0) for number in range(result.ntuples)}
+        sent, self._sent = self._sent, []
+        for one in sent:
+            _tell(one, one.row["run"].encode() in written)
+        if self._waiting:
+            self._send()
+
+    def _fail(self) -> None:
+        """The connection is no use any more: all that wait do it otherwise."""
+        if self._server is not None and self._loop is not None and not self._loop.is_closed():
+            self._loop.remove_reader(self._socket)  # by its number: libpq may have closed it already
+            self._loop.remove_writer(self._socket)
+        self.close()
+        failed, self._sent, self._waiting, self._result = [*self._sent, *self._waiting], [], [], None
+        self._loop = None
+        for one in failed:
+            _tell(one, False)
+
+
+def _tell(waiting: _Waiting, is_written: bool) -> None:
+    with suppress(RuntimeError):  # its loop has been closed
+        if not waiting.is_written.done():
+            waiting.is_written.set_result(is_written)
+
+
+def _end(connection: Connection) -> None:
+    """Close it, and do not give it back: it has settings of its own."""
+    with suppress(SQLAlchemyError):
+        connection.invalidate()
+    connection.close()
+
+
+# ---------------------------------------------------------------- values as the server reads them
+
+
+def _statement(sent: Sequence[_Waiting]) -> tuple[bytes, list[bytes]]:
+    """The prepared statement, and its values."""
+    values = [
+        _array(_OIDS[kind], (_ENCODERS[kind](one.row[name]) for one in sent))
+        for name, kind in zip(_COLUMNS, _TYPES, strict=True)
+    ]
+    texts = [(one.row["run"].encode(), digest, data) for one in sent for digest, data in one.texts]
+    if not texts:
+        return _ROWS, values
+    for place, kind in enumerate(("text", "bytea", "bytea")):
+        values.append(_array(_OIDS[kind], (text[place] for text in texts)))
+    return _ROWS_WITH_TEXTS, values
+
+
+def _array(oid: int, items: Iterable[bytes | None]) -> bytes:
+    """PostgreSQL's binary form of a list: dimensions, whether it has NULLs, type, length, first index, then items."""
+    parts = [b""]
+    count = 0
+    for item in items:
+        count += 1
+        if item is None:
+            parts.append(_NULL)
+        else:
+            parts.append(_LENGTH(len(item)))
+            parts.append(item)
+    parts[0] = _HEAD(1, 1, oid, count, 1)
+    return b"".join(parts)
+
+
+def _text(value: str | None) -> bytes | None:
+    return None if value is None else value.encode()
+
+
+_HEAD: Final = struct.Struct("!iiIii").pack
+_LENGTH: Final = struct.Struct("!i").pack
+_NULL: Final = _LENGTH(-1)
+_ENCODERS: Final[dict[str, Callable[[Any], bytes | None]]] = {
+    "text": _text,
+    "int4": _LENGTH,
+    "float8": struct.Struct("!d").pack,
+    "bytea": bytes,
+}
