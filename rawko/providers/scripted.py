@@ -6,14 +6,14 @@ Each request takes the next reply of its purpose when the call starts. Reading s
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from rawko.providers.failures import provider_error
 from rawko.providers.scenario import Reply, Scenario
-from rawko.providers.scripted_expect import abridged, message_text, unmet, unsendable
+from rawko.providers.scripted_expect import SeenConversation, abridged, message_text, unmet, unsendable
 from rawko.providers.scripted_turn import deltas, scripted_failure, turn_done
 from rawko.runtime.ports import ModelRequest, ProviderError, StreamEvent, TurnDone
 
@@ -48,6 +48,7 @@ class ScriptedProvider:
         self._lane = lane
         self._queues = _queues(scenario)
         self._taken: Counter[str] = Counter()
+        self._seen: defaultdict[str, SeenConversation] = defaultdict(SeenConversation)
         if position is not None:
             self._taken.update(_checked(position, scenario, self._queues))
 
@@ -62,26 +63,26 @@ class ScriptedProvider:
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
         """Deltas word by word, then the end that the scenario gives."""
-        reply, call_prefix = self._take(request)
+        reply, call_prefix, chars = self._take(request)
         await self._wait(reply, request)
         for delta in deltas(reply):
             yield delta
             await asyncio.sleep(0)
-        yield self._end(reply, request, call_prefix)
+        yield self._end(reply, request, chars, call_prefix)
 
     async def create(self, request: ModelRequest) -> TurnDone:
         """The reply at once."""
-        reply, call_prefix = self._take(request)
+        reply, call_prefix, chars = self._take(request)
         await self._wait(reply, request)
-        return self._end(reply, request, call_prefix)
+        return self._end(reply, request, chars, call_prefix)
 
     async def aclose(self) -> None:
         """Nothing is held open."""
 
-    def _end(self, reply: Reply, request: ModelRequest, call_prefix: str) -> TurnDone:
+    def _end(self, reply: Reply, request: ModelRequest, chars: int, call_prefix: str) -> TurnDone:
         if reply.error is not None:
             raise scripted_failure(reply, reply.error)
-        return turn_done(reply, request, model=self._scenario.doc.model, call_prefix=call_prefix)
+        return turn_done(reply, request, chars, model=self._scenario.doc.model, call_prefix=call_prefix)
 
     async def _wait(self, reply: Reply, request: ModelRequest) -> None:
         timeout_ms = request.timeout_ms
@@ -97,10 +98,12 @@ class ScriptedProvider:
         own = f"{self._lane}/{request.purpose}"
         return replace(request, purpose=own) if self._lane and own in self._queues else request
 
-    def _take(self, request: ModelRequest) -> tuple[Reply, str]:
-        """The next reply and the prefix of its tool-call ids; a reply whose expectation is unmet is not taken."""
+    def _take(self, request: ModelRequest) -> tuple[Reply, str, int]:
+        """The next reply, the prefix of its tool-call ids, and the characters of the request's messages; a reply whose
+        expectation is unmet is not taken."""
         request = self._in_lane(request)
-        if complaint := unsendable(request):
+        seen = self._seen[request.purpose]
+        if complaint := unsendable(request, seen):
             raise provider_error(complaint, "invalid_request", status=400)
         index = self._next(request)
         reply = self._scenario.doc.replies[index]
@@ -108,7 +111,7 @@ class ScriptedProvider:
             raise self._unforeseen(request, f"{self._where(index)} expects {' and '.join(lacks)}")
         self._taken[request.purpose] += 1
         agent = request.purpose.rpartition("agent:")[2]
-        return reply, f"toolu_{agent}_{self._taken[request.purpose]}"
+        return reply, f"toolu_{agent}_{self._taken[request.purpose]}", seen.chars
 
     def _next(self, request: ModelRequest) -> int:
         purpose = request.purpose

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import is_
 from typing import Any
 
 from rawko.providers.scenario import Expect
@@ -29,11 +30,56 @@ def unmet(expect: Expect, request: ModelRequest) -> Iterator[str]:
         yield "a failed tool result" if expect.tool_error else "no failed tool result"
 
 
-def unsendable(request: ModelRequest) -> str:
+class SeenConversation:
+    """The conversation of the latest request of one purpose. The next one is looked at from where it differs.
+
+    Attributes:
+        chars: Of all values of its blocks, as text.
+    """
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+        self._chars: list[int] = []
+
+    @property
+    def chars(self) -> int:
+        return sum(self._chars)
+
+    def take(self, messages: Sequence[Message]) -> int:
+        """Look at a conversation; how many of its first messages are those of the request before."""
+        same = list(map(is_, self._messages, messages))
+        kept = len(same) if all(same) else same.index(False)
+        del self._messages[kept:], self._chars[kept:]
+        self._messages += messages[kept:]
+        self._chars += [chars_of(message.content) for message in messages[kept:]]
+        return kept
+
+    def forget(self) -> None:
+        """It was refused: nothing of it is known to be right."""
+        self._messages.clear()
+        self._chars.clear()
+
+
+def chars_of(blocks: Sequence[Mapping[str, Any]]) -> int:
+    """The characters of all values of blocks, as text."""
+    return sum(len(str(value)) for block in blocks for value in block.values())
+
+
+def unsendable(request: ModelRequest, seen: SeenConversation) -> str:
     """Why a Messages-API server would refuse the request with 400, or "" where it would not.
 
     Scripted runs are held to the wire's rules, so that what passes here passes there (pairing, AL-080).
+
+    Args:
+        seen: What was sent before, for the same purpose; it holds this conversation afterwards.
     """
+    known = seen.take(request.messages)
+    if complaint := _complaint(request, max(known - 1, 0)):  # the last one may have been answered by another
+        seen.forget()
+    return complaint
+
+
+def _complaint(request: ModelRequest, first: int) -> str:
     messages = request.messages
     if not messages:
         return "messages: at least one message is required"
@@ -41,7 +87,7 @@ def unsendable(request: ModelRequest) -> str:
         return "messages: first message must use the user role"
     if not any(message.content for message in messages):
         return "messages: content must not be empty"
-    views = [{"role": message.role, "content": message.content} for message in messages]
+    views = [{"role": message.role, "content": message.content} for message in messages[first:]]
     if missing := list(unpaired_calls(views)):
         return f"messages: tool_use ids without tool_result blocks in the next message: {', '.join(missing)}"
     return ""

@@ -9,6 +9,7 @@ from typing import Any
 
 from rawko.providers.failures import USUAL_STATUS, provider_error
 from rawko.providers.scenario import Reply, ScriptedError
+from rawko.providers.scripted_expect import chars_of
 from rawko.runtime.ports import (
     ModelRequest,
     ProviderError,
@@ -41,13 +42,17 @@ def reply_text(reply: Reply) -> str:
     return reply.text if reply.decision is None else json.dumps(reply.decision, ensure_ascii=False)
 
 
-def turn_done(reply: Reply, request: ModelRequest, *, model: str, call_prefix: str) -> TurnDone:
-    """The reply's end: message, stop reason, usage. Tool-call ids are `call_prefix` and their place from 1."""
+def turn_done(reply: Reply, request: ModelRequest, chars: int, *, model: str, call_prefix: str) -> TurnDone:
+    """The reply's end: message, stop reason, usage. Tool-call ids are `call_prefix` and their place from 1.
+
+    Args:
+        chars: Of the request's messages.
+    """
     content = tuple(_blocks(reply, call_prefix))
     return TurnDone(
         message=Message(role="assistant", content=content),
         stop_reason=_stop_reason(reply),
-        usage=_claimed_usage(reply) or _estimated_usage(request, content),
+        usage=_claimed_usage(reply) or _estimated_usage(request, chars, content),
         model=model,
     )
 
@@ -90,14 +95,10 @@ def _claimed_usage(reply: Reply) -> Usage | None:
     return None if reply.usage is None else Usage(**reply.usage.model_dump(), calls=1)
 
 
-def _estimated_usage(request: ModelRequest, content: Sequence[Mapping[str, Any]]) -> Usage:
-    asked = len(request.system) + sum(_size(message.content) for message in request.messages)
+def _estimated_usage(request: ModelRequest, chars: int, content: Sequence[Mapping[str, Any]]) -> Usage:
+    asked = len(request.system) + chars
     asked += sum(len(tool.name) + len(tool.description) + len(str(tool.input_schema)) for tool in request.tools)
-    return Usage(input_tokens=_tokens(asked), output_tokens=_tokens(_size(content)), calls=1)
-
-
-def _size(blocks: Sequence[Mapping[str, Any]]) -> int:
-    return sum(len(str(value)) for block in blocks for value in block.values())
+    return Usage(input_tokens=_tokens(asked), output_tokens=_tokens(chars_of(content)), calls=1)
 
 
 def _tokens(chars: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Callable
@@ -136,6 +137,41 @@ async def test_what_a_server_would_refuse_is_refused(messages: tuple[Message, ..
     error = await failure(scripted(TWO_PURPOSES), request)
     assert (error.code, error.status) == ("invalid_request", 400)
     assert complaint in error.message
+
+
+ANSWER = tool_results([ToolResult(call_id="t1", content="done")])
+GO, MORE = user_text("go"), user_text("more")
+CONVERSATIONS: list[tuple[Message, ...]] = [
+    (GO,),
+    (GO, CALL, ANSWER),
+    (GO, CALL, ANSWER, CALL, ANSWER, MORE),
+    (GO, CALL, ANSWER, CALL, MORE),
+    (GO, CALL, ANSWER, CALL, MORE, user_text("again")),
+    (GO, CALL),
+    (GO, CALL, MORE),
+    (user_text("a summary"), assistant_text("yes")),
+    (),
+]
+
+
+@given(order=st.lists(st.sampled_from(range(len(CONVERSATIONS))), max_size=8))
+def test_a_conversation_that_goes_on_is_judged_and_counted_as_a_new_one(order: list[int]) -> None:
+    replies = "scenario: many\nreplies:\n  - {purpose: select, text: s, times: 20}\n"
+
+    async def told(provider: ScriptedProvider, messages: tuple[Message, ...]) -> object:
+        try:
+            turn = await provider.create(ModelRequest(purpose="select", model="m", system="", messages=messages))
+            return turn.usage.input_tokens
+        except ProviderError as error:
+            return error.message
+
+    async def all_told() -> None:
+        one = scripted(replies)
+        for number in order:
+            messages = CONVERSATIONS[number]
+            assert await told(one, messages) == await told(scripted(replies), messages)
+
+    asyncio.run(all_told())
 
 
 @pytest.mark.parametrize(
