@@ -113,6 +113,15 @@ def test_what_a_contract_visits_is_highlighted(rawko: Shell, typed: Typed) -> No
     assert states_with(svg, "active") == {"closed", "opened"}
     assert taken(svg) == {0}
     assert "door.yaml:10:9: state 'broken' was never active" in drawn.err
+    assert "states 3/4  ·  transitions 1/2  ·  decisions 0/0  ·  " in svg
+    guarded = DOOR.replace("event: OPEN", "event: OPEN, guard: is_free")
+    (rawko.folder / "door.yaml").write_text(guarded, encoding="utf-8")
+    (rawko.folder / "door.feature").write_text(OPENS.replace("    When", "    And guard is_free is true\n    When"))
+    assert typed("diagram", "door.yaml", "--coverage", "--style", "lines", "-o", "door.svg").code == 0
+    assert "what its contract covers" not in rawko.read("door.svg")
+    assert typed("diagram", "door.yaml", "--coverage", "-o", "door.svg").code == 0
+    told = rawko.read("door.svg")
+    assert "decision of 'closed' on OPEN: 1 of 2 never taken: no transition" in told.replace("&#39;", "'")
     for words, said in [
         (("--configuration", "closed"), "--coverage says what is highlighted"),
         (("-o", "door.md"), "a page of tables marks no states"),

@@ -96,6 +96,24 @@ def test_answers_and_timers_are_decided_as_other_events_are() -> None:
     assert written(chart) == [("a", "done.invoke.job", ["b", "a"]), ("a", "after.a.0", ["b", "none"])]
 
 
+def test_a_wildcard_for_invocations_that_are_all_written_is_no_decision() -> None:
+    states = """
+- name: a
+  initial: b
+  transitions:
+    - {event: error.invoke.*, guard: g, target: z}
+    - {event: error.invoke.one, target: a}
+  states:
+    - {name: b, invoke: {src: one}}
+    - {name: c, MORE}
+- {name: z, invoke: {src: two, on error: z}}
+"""
+    only = [("a", "error.invoke.one", ["z", "a"])]
+    assert written(chart_of(states.replace(", MORE", ""))) == only  # `two` never runs while `a` is active
+    both = [("a", "error.invoke.*", ["z", "none"]), *only]
+    assert written(chart_of(states.replace("MORE", "invoke: {src: three}"))) == both
+
+
 # ---------------------------------------------------------------- which were taken
 
 DOOR = """

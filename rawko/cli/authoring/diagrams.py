@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
@@ -150,13 +150,14 @@ def _options(chart: Chart, drawing: Drawing) -> Options:
 
 
 def _covered(path: Path, options: Options, bindings: str | None) -> Options:
-    """The options with the states and transitions that the contract beside a chart visits; tells the rest in words.
+    """The options with what the contract beside a chart covers; tells what it does not in words, too.
 
     Raises:
         ConfigError: The contract cannot be run, or one of its scenarios fails.
     """
     from rawko.cli.authoring.contracts import trusted_results
     from rawko.config import ConfigError
+    from rawko.testing.coverage.drawing import coverage_options
     from rawko.testing.coverage.table import coverage_table
     from rawko.testing.errors import ContractsUnavailable
 
@@ -169,8 +170,7 @@ def _covered(path: Path, options: Options, bindings: str | None) -> Options:
         raise ConfigError(f"the coverage of {path} cannot be drawn: {said} (rawko test {path})")
     (found,) = result.coverage
     print(visible(coverage_table([found])), file=sys.stderr)
-    states = tuple(name for name, count in found.states.items() if count)
-    return replace(options, configuration=states, taken=frozenset(t for t, count in found.transitions.items() if count))
+    return coverage_options(found, options)
 
 
 def _with_parents(chart: Chart, states: tuple[str, ...]) -> tuple[str, ...]:

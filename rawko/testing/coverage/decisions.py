@@ -14,6 +14,7 @@ A transition without a guard ends the decision; then, and where the guards are o
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -59,7 +60,8 @@ class Decisions:
             (state, event): decision
             for state, events in self._events.items()
             for event in events
-            if (decision := _decision(structure, state, event)) is not None
+            if _may_happen(structure, state, event, events)
+            and (decision := _decision(structure, state, event)) is not None
         }
         self.all = tuple(found.values())
         self._places = {key: place for place, key in enumerate(found)}
@@ -83,6 +85,26 @@ def _events(structure: Structure, state: int) -> dict[str | None, None]:
     for transition in structure.outgoing[state]:
         found.update(dict.fromkeys(structure.transitions[transition].events or (None,)))
     return found
+
+
+def _may_happen(structure: Structure, state: int, event: str | None, events: Container[str | None]) -> bool:
+    """Whether a wildcard for ends of invocations can match one that the state does not spell out."""
+    if event is None or not event.endswith(".invoke.*"):
+        return True
+    prefix = event.removesuffix("*")
+    return any(
+        f"{prefix}{invoke.id}" not in events
+        for other, definition in enumerate(structure.states)
+        for invoke in definition.invoke
+        if _may_be_active_together(structure, state, other)
+    )
+
+
+def _may_be_active_together(structure: Structure, one: int, other: int) -> bool:
+    if one == other or structure.is_inside(one, other) or structure.is_inside(other, one):
+        return True
+    common = next(each for each in structure.ancestors[one] if structure.is_inside(other, each))
+    return structure.is_parallel[common]
 
 
 def _decision(structure: Structure, state: int, event: str | None) -> Decision | None:

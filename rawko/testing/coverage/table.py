@@ -35,13 +35,14 @@ def missing_lines(coverage: Coverage) -> list[str]:
     return [
         *(f"{state.position}: state {state.name!r} was never active" for state in coverage.missing_states),
         *(f"{t.position}: never taken: {transition_text(t)}" for t in coverage.missing_transitions),
-        *(f"{one.position}: {_missing(coverage, one, never)}" for one, never in coverage.missing_decisions),
+        *(f"{one.position}: {decision_text(coverage, one, never)}" for one, never in coverage.missing_decisions),
         *(f"{coverage.chart.file}: guard {n!r} was never {str(o).lower()}" for n, o in coverage.missing_guards),
         *(f"{coverage.chart.file}: actor {n!r} never {_ENDED[e]}" for n, e in coverage.missing_actors),
     ]
 
 
-def _missing(coverage: Coverage, decision: Decision, never: Sequence[Branch]) -> str:
+def decision_text(coverage: Coverage, decision: Decision, never: Sequence[Branch]) -> str:
+    """A decision with its branches that were never taken."""
     on = "without event" if decision.event is None else f"on {decision.event}"
     branches = ", ".join(branch_text(coverage.chart, branch) for branch in never)
     return f"decision of {decision.state!r} {on}: {len(never)} of {len(decision.branches)} never taken: {branches}"

@@ -9,9 +9,10 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rawko.render.draw import Options, draw
+from rawko.render.draw import draw
 from rawko.render.errors import RenderError
 from rawko.testing.coverage.counts import Coverage, Share
+from rawko.testing.coverage.drawing import coverage_options
 from rawko.testing.coverage.table import MEASURES, missing_lines
 
 if TYPE_CHECKING:
@@ -78,10 +79,8 @@ def _chart(number: int, one: Coverage, scenarios: Iterable[ScenarioResult]) -> s
 
 def _drawing(one: Coverage) -> str:
     """The chart with the visited states and transitions lit: as a picture, so that styles of one reach no other."""
-    visited = [name for name, count in one.states.items() if count]
-    taken = frozenset(index for index, count in one.transitions.items() if count)
     try:
-        svg = draw(one.chart, ".svg", Options(configuration=visited, taken=taken))
+        svg = draw(one.chart, ".svg", coverage_options(one))
     except RenderError as error:
         return f"<p class='dim'>not drawn: {escape(str(error))}</p>"
     data = b64encode(str(svg).encode()).decode()
