@@ -936,3 +936,8 @@ Feature: The loop of one agent, tool call by tool call
     Then state "thinking" is active
     And context field "tokens_from" equals 10
     And context field "cost_from" equals 0.25
+
+  Scenario: A run that is being cancelled is not cancelled twice
+    Given state "cancelling" is active
+    When I send event CANCEL
+    Then state "cancelling" is active

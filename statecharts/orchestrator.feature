@@ -747,3 +747,48 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
     When I send event RATE_WAIT with what="call", limit=60, wait_ms=900
     Then state "selecting" is active
     And event RATE_WAIT is emitted
+
+  Scenario: An agent that is being cancelled is not cancelled twice
+    Given state "cancelling" is active
+    When I send event CANCEL
+    Then state "cancelling" is active
+
+  Scenario Outline: A message without words changes nothing
+    Given state "<state>" is active
+    When I send event USER_MESSAGE with content=" "
+    Then state "<state>" is active
+    And action "record_user_message" is not called
+
+    Examples:
+      | state      |
+      | evaluating |
+      | executing  |
+
+  Scenario: Only an agent that there is can be forced
+    Given state "executing" is active
+    When I send event FORCE_AGENT with agent_name="nobody"
+    Then state "working" is active
+
+  Scenario: Without a plan there is no step to skip
+    Given state "executing" is active
+    When I send event SKIP_STEP
+    Then state "working" is active
+
+  Scenario: An agent that fails while it is being stopped is stopped
+    Given state "stopping" is active
+    When actor "execute_agent" fails with code "cancelled"
+    Then state "selecting" is active
+
+  Scenario: An agent that fails while it makes way for a forced one is stopped (C-28)
+    Given state "executing" is active
+    And context field "current_mode" is "developer"
+    When I send event FORCE_AGENT with agent_name="planner"
+    And actor "execute_agent" fails with code "cancelled"
+    Then state "working" is active
+    And context field "current_mode" equals "planner"
+
+  Scenario: A look for evidence that fails for good ends the task
+    Given state "checking_evidence" is active
+    When actor "check_evidence" fails with code "unknown"
+    Then state "failed" is active
+    And action "count_failure" is called

@@ -221,11 +221,12 @@ def test_charts_that_are_not_there_and_several_charts(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stem", ["agent_loop", "node_engine", "orchestrator"])
-def test_shipped_contracts_hold_and_cover_every_state(stem: str) -> None:
+def test_shipped_contracts_hold_and_cover_every_state_and_decision(stem: str) -> None:
     result = run_contracts([find_chart(stem)])
     assert result.failures == ""
     assert result.errors == ()
     assert result.coverage[0].missing_states == []
+    assert result.coverage[0].missing_decisions == []
 
 
 # ---------------------------------------------------------------- as a plugin of somebody's pytest
