@@ -188,7 +188,9 @@ class BoundedContext:
             results = [read(function(context, event, **given)) for _ in range(2)]
         except Unread:
             return UNKNOWN
-        except Exception as error:  # noqa: BLE001 - a function of the project: what it raises is told
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a function of the project: what it raises is told, SystemExit, too
             if not reads.is_unread:
                 when = f" after {self._ending}" if self._ending else ""
                 self.problems[f"{kind} {name!r} raises {type(error).__name__}{when}: {error}"] = None

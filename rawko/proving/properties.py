@@ -75,12 +75,12 @@ def stuck(found: Exploration) -> Finding:
     return Finding("stuck", Verdict.PROVED, NOTHING_STUCK)
 
 
-def endless_macrostep(found: Exploration) -> Finding | None:
-    """The first macrostep that never ends, as `stuck` is refuted by it."""
+def endless_macrostep(found: Exploration, name: str = "stuck") -> Finding | None:
+    """The first macrostep that never ends, as the property is refuted by it."""
     for source, move, outcome in found.problems:
         if outcome.problem == CYCLE:
-            text = f"{move} starts a macrostep that never ends (an eventless cycle)"
-            return problem_of(found, "stuck", text, source, move, outcome)
+            text = f"{move}: a macrostep begins that never ends (an eventless cycle)"
+            return problem_of(found, name, text, source, move, outcome)
     return None
 
 
@@ -100,16 +100,16 @@ def idle_states(found: Exploration) -> Iterator[int]:
 
 def cycles(found: Exploration) -> Finding:
     """Every cycle passes a budget guard or an event of a person."""
-    cycle = _first_cycle(found.graph(_is_free, no_loops_of=STILL))
-    if cycle is not None:
-        return refuted(found, "cycles", "a cycle without any guard or event of a person", cycle[0], cycle, _is_free)
+    sure = [one for one in (endless_macrostep(found, "cycles"), _free_cycle(found)) if one is not None]
+    if sure:
+        return min(sure, key=lambda one: (len(one.way), len(one.turns)))
     if not found.is_complete:
         return Finding("cycles", Verdict.UNDETERMINED, "not all states were explored")
     endless = _endless_round(found)
     if endless is not None:
         source, move, outcome = endless
         names = sorted({name for name, _ in outcome.answers})
-        text = f"{move} starts a round of eventless transitions that no known budget ends; it asks {listed(names)}"
+        text = f"{move}: a round of eventless transitions begins that no known budget ends; it asks {listed(names)}"
         shown = problem_of(found, "cycles", text, source, move, outcome)
         return Finding("cycles", Verdict.UNDETERMINED, text, shown.way, shown.end)
     cycle = _endless_cycle(found)
@@ -122,6 +122,13 @@ def cycles(found: Exploration) -> Finding:
     )
     shown = refuted(found, "cycles", text, cycle[0], cycle, is_no_persons)
     return replace(shown, verdict=Verdict.UNDETERMINED)
+
+
+def _free_cycle(found: Exploration) -> Finding | None:
+    cycle = _first_cycle(found.graph(_is_free, no_loops_of=STILL))
+    if cycle is None:
+        return None
+    return refuted(found, "cycles", "a cycle without any guard or event of a person", cycle[0], cycle, _is_free)
 
 
 def _is_free(label: Label) -> bool:

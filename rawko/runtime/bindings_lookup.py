@@ -132,7 +132,7 @@ def load_bindings(
         raise _broken(module, whose, error) from error
     except BindingError as error:
         raise BindingsNotFound(f"{error}, named by {whose}", module=module) from error
-    except Exception as error:  # the module's own code may raise anything
+    except (Exception, SystemExit) as error:  # the module's own code may raise anything, or end the process
         raise _broken(module, whose, error) from error
 
 
@@ -158,7 +158,7 @@ def bound_names(bindings: Bindings) -> BoundNames:
     )
 
 
-def _broken(module: str, whose: str, error: Exception) -> BindingsNotFound:
+def _broken(module: str, whose: str, error: BaseException) -> BindingsNotFound:
     message = f"module {module!r}, named by {whose}, fails as it is imported: {type(error).__name__}: {error}"
     return BindingsNotFound(message, module=module)
 

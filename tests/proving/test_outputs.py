@@ -85,6 +85,15 @@ def test_sarif_has_each_verdict_with_its_place_and_its_way(chart: Path) -> None:
     assert "name: lost" in BROKEN.splitlines()[last - 1]
 
 
+def test_a_chart_with_a_space_in_its_name_has_an_address_in_sarif(chart: Path, tmp_path: Path) -> None:
+    spaced = tmp_path / "my chart.yaml"
+    spaced.write_text(BROKEN, encoding="utf-8")
+    prove(spaced, sarif=tmp_path / "found.sarif")
+    text = (tmp_path / "found.sarif").read_text(encoding="utf-8")
+    assert "my%20chart.yaml" in text
+    assert '/my chart.yaml"' not in text
+
+
 def test_junit_counts_what_is_refuted_undetermined_and_void(chart: Path, tmp_path: Path) -> None:
     assert prove(chart, junit=tmp_path / "found.xml") == 1
     suite = ET.parse(tmp_path / "found.xml").getroot()

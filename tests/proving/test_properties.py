@@ -154,6 +154,9 @@ def test_an_eventless_cycle_is_found_with_the_answers_that_start_it() -> None:
     found = finding(ENDLESS, "stuck")
     assert found.verdict is Verdict.REFUTED
     assert dict(found.way[-1][1].answers) == {"g": True, "h": False}
+    cycle = finding(ENDLESS, "cycles")
+    assert (cycle.verdict, cycle.way) == (Verdict.REFUTED, found.way)
+    assert "a macrostep begins that never ends" in cycle.text
 
 
 def test_one_guard_has_one_answer_on_the_same_data() -> None:

@@ -11,7 +11,9 @@ from rawko.chart import Chart, ChartError, load_chart
 from rawko.chart.errors import hint
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
 from rawko.cli.authoring.charts import bindings_of
+from rawko.cli.interrupts import tidying
 from rawko.cli.output import complain, visible_json, visible_line
+from rawko.cli.proving.functions import functions_apart
 from rawko.cli.proving.progress import Progress
 from rawko.cli.proving.scenarios import NoScenario, WrittenScenario, scenario_of_path, why_no_folder, write_scenarios
 from rawko.proving import NO_BOUNDS, PROPERTIES, BoundsError, ControlSystem, Exploration, explore, read_bounds, replay
@@ -73,7 +75,7 @@ def paths_command(
             return complain(f"{chart.name} has no state {name!r}{hint(name, known, 'states')}")
     if write is not None and (problem := why_no_folder(write, file)) is not None:
         return complain(problem)
-    with Progress(limit) as progress:
+    with tidying(), functions_apart(), Progress(limit) as progress:
         found = explore(system, limit=limit, progress=progress)
     paths = shortest_paths(found, to) if to else STRATEGIES[strategy](found)
     replays = [replay(system, one.way) for one in paths.paths]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +12,9 @@ from rawko.chart import ChartError, load_chart
 from rawko.chart.errors import nearest
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
 from rawko.cli.authoring.charts import bindings_of
+from rawko.cli.interrupts import tidying
 from rawko.cli.output import complain, visible_json, visible_line
+from rawko.cli.proving.functions import functions_apart
 from rawko.cli.proving.monitors import read_monitors
 from rawko.cli.proving.outputs import NO_OUTPUTS, Outputs, why_no_output, write_outputs
 from rawko.cli.proving.progress import Progress
@@ -31,10 +34,13 @@ from rawko.proving import (
 )
 from rawko.proving.bounding.telling import vacuous, wrong_endings
 from rawko.proving.bounds import bounds_beside
+from rawko.proving.exploring.exploration import INTERRUPTED
 from rawko.proving.monitoring.monitor import MonitorStep, assumed_of, heard_by, unknown_guards
+from rawko.proving.monitoring.product import finding_name
 from rawko.proving.naming import unknown_names
 from rawko.proving.permissions.checking import PERMISSIONS
 from rawko.proving.permissions.checking import permissions as check_permissions
+from rawko.proving.properties import asked_by_default
 from rawko.proving.reduction.split import Found, explore_split
 from rawko.proving.reduction.verdicts import check_all, check_monitors
 from rawko.proving.skeleton import NotProvable
@@ -113,7 +119,7 @@ def prove_command(
         return complain("\n".join(unknown))
     if (problem := why_no_output(outputs, file)) is not None:
         return complain(problem)
-    with Progress(limit) as progress:
+    with tidying(), functions_apart(), Progress(limit) as progress:
         explored = explore_split if is_split else explore
         found = explored(system, limit=limit, progress=progress)
         findings = _check(found, properties, watching, permissions, progress.checks)
@@ -162,17 +168,29 @@ def _check(
     permissions: Permissions | None,
     tell: Callable[[str], None],
 ) -> list[Finding]:
-    """The verdicts; that on permissions is last, and alone where only the table was asked for."""
+    """The verdicts; that on permissions is last, and alone where only the table was asked for. After an interruption
+    all that are left are undetermined."""
     names = [name for name in properties if name != PERMISSIONS]
     is_only = permissions is not None and not names
-    if is_only:
-        findings = check_monitors(found, watching, tell)
-    else:
-        findings = check_all(found, names, watching, tell)
-    if permissions is None:
-        return findings
-    tell(PERMISSIONS)
-    return [*findings, check_permissions(_together(found), permissions.casting)]
+    names = [] if is_only else names or list(asked_by_default(found.system))
+    checks: list[tuple[str, Callable[[], list[Finding]]]] = []
+    checks += [(name, partial(check_all, found, [name], (), tell)) for name in names]
+    checks += [(finding_name(one), partial(check_monitors, found, [one], tell)) for one in watching]
+    if permissions is not None:
+        casting = permissions.casting
+        checks.append((PERMISSIONS, lambda: [check_permissions(_together(found), casting)]))
+    findings: list[Finding] = []
+    is_interrupted = False
+    for name, check in checks:
+        if not is_interrupted:
+            try:
+                tell(name)
+                findings += check()
+                continue
+            except KeyboardInterrupt:
+                is_interrupted = True
+        findings.append(Finding(name, Verdict.UNDETERMINED, INTERRUPTED))
+    return findings
 
 
 def _together(found: Found) -> Exploration:

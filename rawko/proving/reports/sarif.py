@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Any, Final
+from urllib.parse import quote
 
 from rawko.chart.definition import Position
 from rawko.proving.permissions.checking import DESCRIPTION, PERMISSIONS
@@ -69,5 +70,5 @@ def _places(system: ControlSystem, finding: Finding, steps: Sequence[ToldStep]) 
 def _location(place: Position) -> dict[str, Any]:
     region = {"startLine": max(place.line, 1), "startColumn": max(place.column, 1)}
     return {
-        "physicalLocation": {"artifactLocation": {"uri": PurePath(place.file).as_posix()}, "region": region},
+        "physicalLocation": {"artifactLocation": {"uri": quote(PurePath(place.file).as_posix())}, "region": region},
     }
