@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -89,16 +90,22 @@ def _in_folder(folder: Path, passed_over: list[PassedOver] | None, *, with_featu
 def _charts_in(folder: Path, passed_over: list[PassedOver] | None = None, *, is_deep: bool = True) -> list[Path]:
     """YAML files that begin like charts, hidden folders left out, sorted."""
     found: list[Path] = []
-    for path in sorted(folder.rglob("*") if is_deep else folder.glob("*")):
-        if path.suffix not in _SUFFIXES or any(part.startswith(".") for part in path.relative_to(folder).parts):
-            continue
-        if path.is_file():
-            why = why_no_chart(path)
-            if why is None:
-                found.append(path)
-            elif passed_over is not None:
-                passed_over.append(PassedOver(path, why))
+    for path in sorted(_yaml_files(folder, is_deep=is_deep)):
+        why = why_no_chart(path)
+        if why is None:
+            found.append(path)
+        elif passed_over is not None:
+            passed_over.append(PassedOver(path, why))
     return found
+
+
+def _yaml_files(folder: Path, *, is_deep: bool) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if is_deep and not name.startswith(".")]
+        for name in names:
+            path = Path(place) / name
+            if path.suffix in _SUFFIXES and not name.startswith(".") and path.is_file():
+                yield path
 
 
 def _named(found: Sequence[Path], folder: Path) -> str:
