@@ -25,6 +25,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from fcntl import ioctl
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from termios import TIOCSCTTY
 from types import ModuleType
@@ -59,10 +60,15 @@ LOADED: Final = (
     "jinja2.sandbox",
     "jsonschema",
     "platformdirs",
+    "rawko.app.lanes.worst_case",
     "rawko.app.records.naming",
+    "rawko.app.records.overview",
     "rawko.app.run.parts.judging",
     "rawko.app.run.resume",
+    "rawko.app.time_travel.adopt",
     "rawko.app.time_travel.compare",
+    "rawko.app.time_travel.fork",
+    "rawko.app.time_travel.replay",
     "rawko.app.time_travel.rewind",
     "rawko.chart.lowering",
     "rawko.cli.authoring.charts",
@@ -81,12 +87,17 @@ LOADED: Final = (
     "rawko.cli.following.log",
     "rawko.cli.live.footer",
     "rawko.cli.live.status",
+    "rawko.cli.race",
     "rawko.cli.run",
+    "rawko.cli.runs.adopt",
+    "rawko.cli.runs.cancel",
     "rawko.cli.runs.differences",
     "rawko.cli.runs.history",
     "rawko.cli.runs.sessions",
+    "rawko.cli.runs.show",
     "rawko.cli.runs.travel",
     "rawko.config.models",
+    "rawko.config.patterns",
     "rawko.journal",
     "rawko.machines.agent_loop",
     "rawko.machines.debate",
@@ -96,6 +107,8 @@ LOADED: Final = (
     "rawko.machines.race",
     "rawko.providers.scenario_file",
     "rawko.providers.scripted",
+    "rawko.runtime.fan_out.bindings",
+    "rawko.runtime.fan_out.joining",
     "rawko.tools.commands.bash",
     "rawko.tools.files.search",
     "rawko.tools.masked_log",
@@ -103,6 +116,8 @@ LOADED: Final = (
     "rawko.tools.sandbox.quarantine",
     "rawko.tools.shell.reader",
     "rawko.tools.toolbox",
+    "rawko.trust.fragments",
+    "rawko.workspace.packs.opening",
     "rawko.workspace.workspace",
     "rich.console",
     "rich.syntax",
@@ -114,6 +129,22 @@ LOADED: Final = (
 )
 """Everything that commands and runs import; nothing of it starts a thread."""
 _SERVING: Final = ("rawko.web.app", "rawko.web.report", "rawko.web.serving")
+_TESTING: Final = (
+    "pytest_bdd",
+    "rawko.cli.authoring.contracts",
+    "rawko.testing.bdd_steps",
+    "rawko.testing.collect",
+    "rawko.testing.coverage.table",
+    "rawko.testing.run",
+    "rawko.trust.contracts",
+    "_pytest.unittest",
+)
+_BY_COMMAND: Final = {
+    "eval": ("rawko.cli.evaluation.eval", "rawko.app.evaluation.evaluation", "rawko.app.evaluation.page"),
+    "report": _SERVING,
+    "serve": _SERVING,
+    "test": _TESTING,
+}
 _OF_FLEET: Final = (
     "dbos",
     "psycopg",
@@ -378,7 +409,9 @@ def _serve(address: str) -> Sequence[str]:
 
 def _needed(order: dict[str, Any]) -> Sequence[str]:
     """Modules that some commands load."""
-    needed = _SERVING if order["words"][:1] in (["serve"], ["report"]) else ()
+    needed = _BY_COMMAND.get("".join(order["words"][:1]), ())
+    if needed is _TESTING:  # the plugins of pytest that are installed here
+        needed = (*needed, *(plugin.module for plugin in entry_points(group="pytest11")))
     return (*needed, *_OF_FLEET) if "RAWKO_FLEET_URL" in order["environ"] else needed
 
 
