@@ -164,8 +164,32 @@ def is_folder_wanted(row: Row) -> bool:
     return row.good[1] is None
 
 
+def read_rows(turn: int) -> pytest.MarkDecorator:
+    """Every third of the rows, and the others among the tests that take longer: three turns are all of them."""
+    rows = [
+        pytest.param(row, id=" ".join(key), marks=() if number % 3 == turn else pytest.mark.thorough)
+        for number, (key, row) in enumerate(READ.items())
+    ]
+    return pytest.mark.parametrize("row", rows)
+
+
+def written_rows() -> pytest.MarkDecorator:
+    """Every row in one of the ways in which nothing can be written, in turns; the others among the tests that take
+    longer."""
+    rows = [
+        pytest.param(
+            row,
+            *spoil,
+            id=f"{way}-{' '.join(key)}",
+            marks=() if (number - turn) % len(SPOILS) == 0 else pytest.mark.thorough,
+        )
+        for turn, (way, spoil) in enumerate(SPOILS.items())
+        for number, (key, row) in enumerate(WRITTEN.items())
+    ]
+    return pytest.mark.parametrize(("row", "name", "spoil"), rows)
+
+
 READ_ROWS = pytest.mark.parametrize("row", READ.values(), ids=[" ".join(key) for key in READ])
-WRITTEN_ROWS = pytest.mark.parametrize("row", WRITTEN.values(), ids=[" ".join(key) for key in WRITTEN])
 
 
 def _make_good(rawko: Shell, row: Row) -> None:
@@ -185,7 +209,7 @@ def test_what_is_missing(place: Shell, row: Row) -> None:
     refused(place, row, f"no/such/{row.good[0]}")
 
 
-@READ_ROWS
+@read_rows(0)
 def test_a_near_name_is_offered(place: Shell, row: Row) -> None:
     if row.needs_run:
         a_run(place)
@@ -195,7 +219,7 @@ def test_a_near_name_is_offered(place: Shell, row: Row) -> None:
     assert "did you mean" in told and name in told, told
 
 
-@READ_ROWS
+@read_rows(1)
 def test_a_file_for_a_folder_and_the_other_way_round(place: Shell, row: Row) -> None:
     if row.needs_run:
         a_run(place)
@@ -208,7 +232,7 @@ def test_a_file_for_a_folder_and_the_other_way_round(place: Shell, row: Row) -> 
     assert "folder" in told or "directory" in told or "no regular file" in told, told
 
 
-@READ_ROWS
+@read_rows(2)
 def test_a_pipe_is_never_waited_for(place: Shell, row: Row) -> None:
     if row.needs_run:
         a_run(place)
@@ -216,7 +240,7 @@ def test_a_pipe_is_never_waited_for(place: Shell, row: Row) -> None:
     refused(place, row, f"pipe-{row.good[0]}")
 
 
-@READ_ROWS
+@read_rows(0)
 def test_a_link_that_leads_nowhere(place: Shell, row: Row) -> None:
     if row.needs_run:
         a_run(place)
@@ -224,7 +248,7 @@ def test_a_link_that_leads_nowhere(place: Shell, row: Row) -> None:
     refused(place, row, f"link-{row.good[0]}")
 
 
-@READ_ROWS
+@read_rows(1)
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
 def test_what_may_not_be_read(place: Shell, row: Row) -> None:
     if row.needs_run:
@@ -248,8 +272,7 @@ SPOILS: Mapping[str, tuple[str, Spoil]] = {
 }
 
 
-@WRITTEN_ROWS
-@pytest.mark.parametrize(("name", "spoil"), SPOILS.values(), ids=list(SPOILS))
+@written_rows()
 def test_where_nothing_can_be_written(place: Shell, row: Row, name: str, spoil: Spoil) -> None:
     if row.needs_run:
         a_run(place)
