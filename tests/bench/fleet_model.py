@@ -24,6 +24,7 @@ import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -206,6 +207,7 @@ class _Simulation:
         self._begin(now_s)
 
 
+@cache
 def simulate(fleet: Fleet, figures: Figures, *, shares_cores: bool = False) -> Outcome:
     """Carry out the runs of a while in thought; what happens in its second half counts.
 

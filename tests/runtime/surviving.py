@@ -1,12 +1,8 @@
-"""A machine whose timers and invocations have every policy there is for a restart, in a process that may be killed.
-
-python -m tests.runtime.surviving JOURNAL MARK SECONDS    # begins, or goes on; says what happens, line by line
-"""
+"""A machine whose timers and invocations have every policy there is for a restart, in a process that may be killed."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -131,7 +127,3 @@ async def main(where: Path, mark: str, seconds: float) -> None:
         await actor.request("BEAT")
         print(f"end {' '.join(actor.context['errors'])} {len(actor.context['beats'])}", flush=True)
     await journal.aclose()
-
-
-if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])))

@@ -9,14 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.warm import program, small_environ
 from tests.runtime.surviving import DELAY_S
+
+PROGRAM = "import asyncio, sys; from pathlib import Path; from tests.runtime.surviving import main\n" + (
+    "asyncio.run(main(Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])))"
+)
 
 
 def play(journal: Path, seconds: float, *, is_killed: bool) -> list[str]:
     """What one process says, to its mark (then it is killed) or to its end."""
-    words = [sys.executable, "-m", "tests.runtime.surviving", str(journal), "mark", str(seconds)]
+    alone = (sys.executable, "-c")  # what is killed is the process itself
+    words = [*(alone if is_killed else program()), PROGRAM, str(journal), "mark", str(seconds)]
+    where, env = Path(__file__).parents[2], small_environ()
     said: list[str] = []
-    with subprocess.Popen(words, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(words, cwd=where, env=env, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
             said.append(line.strip())
