@@ -14,6 +14,7 @@ import pytest
 from tests.cli.conftest import Typed
 from tests.cli.shell import KILL_RAWKO, Shell, call, says
 from tests.e2e.killing import tree_of
+from tests.thorough import further
 
 Damage = Callable[[Path, str], None]
 OTHER = "20250101-000000-0000000"
@@ -75,7 +76,8 @@ def other_snapshots(state: Path, run: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", [empty_journal, delete_journal, of_another_run, delete_snapshots, empty_snapshots, other_snapshots]
+    "damage",
+    [delete_journal, of_another_run, empty_snapshots, *further(empty_journal, delete_snapshots, other_snapshots)],
 )
 def test_nobody_goes_on_with_what_does_not_belong_together(
     rawko: Shell, typed: Typed, run: str, damage: Damage

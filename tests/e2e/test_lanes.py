@@ -14,6 +14,7 @@ import pytest
 from rawko.providers.cassette.file import read_cassette
 from tests.cli.shell import KILL_RAWKO, Shell, call, says
 from tests.e2e.lanes_project import RUN, lanes_of, make_project, orders
+from tests.thorough import further
 
 
 def in_lane(lane: str, *content: Any, **more: Any) -> dict[str, Any]:
@@ -307,7 +308,7 @@ def test_a_lane_that_goes_on_by_itself_spends_from_the_budget_of_all(rawko: Shel
     assert (more.report["outcome"], more.report["usage"]["input_tokens"]) == ("success", 1800), more.text
 
 
-@pytest.mark.parametrize("later", ["a", "b"])
+@pytest.mark.parametrize("later", ["a", *further("b")])
 def test_a_question_of_a_lane_is_answered_and_the_run_goes_on(rawko: Shell, later: str) -> None:
     words = [word for word in RUN if word != "--yes"]
     slow = {later: {"delay": "500ms"}}

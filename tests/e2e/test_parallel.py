@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cli.shell import KILL_RAWKO, Shell, call, says
+from tests.thorough import further
 
 WORK = ("parallel", "Write the letters", "--json", "--yes")
 KILLS = 2
@@ -218,7 +219,7 @@ def test_what_cannot_be_is_told_before_anything_starts(rawko: Shell, words: tupl
     assert done.code == 2 and problem in done.text, done.text
 
 
-@pytest.mark.parametrize("where", ["lane", "check"])
+@pytest.mark.parametrize("where", ["lane", *further("check")])
 def test_killed_it_goes_on_and_comes_to_the_same_end(rawko: Shell, where: str) -> None:
     kills = f"if [ ! -e {rawko.folder.parent}/go ]; then sleep 0.3; {KILL_RAWKO}; fi"
     first = in_lane("b", call("bash", command=kills if where == "lane" else "true"))

@@ -35,7 +35,7 @@ def test_state_journal_logs_and_outputs_are_private(rawko: Shell, umask: str, ma
     )
     words = (*RAWKO, "run", "Work", "--agent", "developer", "--scenario", str(scenario), "--yes", "--json")
     if made_before:
-        done = subprocess.run(words, cwd=rawko.folder, env=rawko.environ(), capture_output=True, check=True)
+        assert rawko(*words[len(RAWKO) :]).code == 0
         for folder in rawko.state.glob("*"):
             folder.chmod(0o755)
             (folder / "journal.db").chmod(0o644)

@@ -32,6 +32,7 @@ from rawko.proving import (
 from rawko.proving.bounds import bounds_beside
 from rawko.proving.skeleton import NotProvable
 from rawko.testing.run import run_contracts
+from tests.thorough import further
 
 DOOR = """
 statechart:
@@ -247,7 +248,17 @@ VERDICTS = {
 }
 
 
-@pytest.mark.parametrize("name", shipped_monitors())
+def test_each_shipped_monitor_has_its_verdict() -> None:
+    assert set(VERDICTS) == set(shipped_monitors())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("agent_loop", "every_clarification_answered", "no_write_before_read"),
+        *further("no_command_after_failed_test", "plan_before_code"),
+    ],
+)
 def test_what_the_agent_loop_alone_promises_of_the_shipped_monitors(name: str) -> None:
     chart = load_chart(find_chart("agent_loop"))
     watching = read_monitors([name], chart, bindings=None, trusted=False)
