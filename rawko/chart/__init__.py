@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from rawko.chart.errors import Diagnostic as Diagnostic
     from rawko.chart.formats.sismic_model import from_statechart as from_statechart
     from rawko.chart.formats.sismic_yaml import to_sismic_yaml as to_sismic_yaml
-    from rawko.chart.lint import RULES as RULES
-    from rawko.chart.lint import BoundNames as BoundNames
-    from rawko.chart.lint import has_errors as has_errors
-    from rawko.chart.lint import lint_bindings as lint_bindings
-    from rawko.chart.lint import lint_chart as lint_chart
-    from rawko.chart.lint import needed_names as needed_names
+    from rawko.chart.lint.bindings import BoundNames as BoundNames
+    from rawko.chart.lint.bindings import lint_bindings as lint_bindings
+    from rawko.chart.lint.bindings import needed_names as needed_names
+    from rawko.chart.lint.linting import lint_chart as lint_chart
+    from rawko.chart.lint.rules import RULES as RULES
+    from rawko.chart.lint.rules import has_errors as has_errors
     from rawko.chart.lowering import Lowered as Lowered
     from rawko.chart.lowering import lower as lower
     from rawko.chart.lowering import to_statechart as to_statechart
@@ -89,14 +89,9 @@ __getattr__ = lazy_names(
         ),
         "rawko.chart.formats.sismic_model": ("from_statechart",),
         "rawko.chart.formats.sismic_yaml": ("to_sismic_yaml",),
-        "rawko.chart.lint": (
-            "BoundNames",
-            "RULES",
-            "has_errors",
-            "lint_bindings",
-            "lint_chart",
-            "needed_names",
-        ),
+        "rawko.chart.lint.bindings": ("BoundNames", "lint_bindings", "needed_names"),
+        "rawko.chart.lint.linting": ("lint_chart",),
+        "rawko.chart.lint.rules": ("RULES", "has_errors"),
         "rawko.chart.lowering": ("Lowered", "lower", "to_statechart"),
         "rawko.chart.sismic_losses": ("losses",),
         "rawko.chart.parse": (

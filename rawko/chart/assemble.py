@@ -36,8 +36,12 @@ from rawko.chart.reading.states import ChartDraft, StateDraft
 from rawko.chart.reading.transitions import EntryDraft, InvokeDraft, TimerDraft, TransitionDraft
 
 
-def assemble(draft: ChartDraft, reader: Reader) -> Chart:
-    """The chart that the drafts describe. Reports duplicate names; `lint` checks the other rules."""
+def assemble(draft: ChartDraft, reader: Reader, *, may_have_code: bool) -> Chart:
+    """The chart that the drafts describe. Reports duplicate names; `lint` checks the other rules.
+
+    Args:
+        may_have_code: Its readers may have made code of a text; if not, none is looked for.
+    """
     assembler = _Assembler(reader)
     root: StateDraft = draft.values["root state"]
     assembler.add(root, None)
@@ -60,9 +64,7 @@ def assemble(draft: ChartDraft, reader: Reader) -> Chart:
         position=draft.position,
         marks=MappingProxyType(assembler.marks | _chart_marks(draft)),
     )
-    if not reader.is_trusted:  # then no code was read
-        return replace(chart, hash_of=chart_hash)
-    return sealed(chart)
+    return sealed(chart) if may_have_code else replace(chart, hash_of=chart_hash)
 
 
 def sealed(chart: Chart) -> Chart:

@@ -8,7 +8,9 @@ from pathlib import Path
 from rawko.chart.definition import Chart
 from rawko.chart.errors import ChartError, Diagnostic
 from rawko.chart.fragments.files import FragmentFiles, no_files
-from rawko.chart.lint import BoundNames, has_errors, lint_bindings, lint_chart
+from rawko.chart.lint.bindings import BoundNames, lint_bindings
+from rawko.chart.lint.linting import lint_chart
+from rawko.chart.lint.rules import has_errors
 from rawko.chart.parse import load_chart, parse_chart
 
 

@@ -120,7 +120,7 @@ def _read(document: Document, reader: Reader) -> Chart | None:
     draft = given.get("statechart")
     if draft is None or "root state" not in draft.values or "name" not in draft.values:
         return None
-    return assemble(draft, reader)
+    return assemble(draft, reader, may_have_code=reader.is_trusted)
 
 
 def _bytes(path: Path, file: str) -> bytes:

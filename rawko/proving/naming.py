@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from rawko.chart.errors import hint
-from rawko.chart.lint import needed_names
+from rawko.chart.lint.bindings import needed_names
 from rawko.proving.monitoring.product import PREFIX
 from rawko.proving.script import guard_names
 from rawko.proving.system import ControlSystem

@@ -18,7 +18,7 @@ from typing import Any
 
 from rawko.chart.definition import Chart
 from rawko.chart.errors import hint, nearest
-from rawko.chart.lint import BoundNames
+from rawko.chart.lint.bindings import BoundNames
 from rawko.chart.shipped import shipped_path
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.errors import BindingError

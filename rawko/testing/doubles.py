@@ -14,7 +14,7 @@ from typing import Any
 
 from rawko.chart.definition import Chart, GuardCall, LiteralArgument
 from rawko.chart.expressions.formatting import format_guard
-from rawko.chart.lint import needed_names
+from rawko.chart.lint.bindings import needed_names
 from rawko.chart.lint.walk import guards
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.events import Event

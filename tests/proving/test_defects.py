@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rawko.chart import load_chart, parse_chart
-from rawko.chart.lint import lint_chart
+from rawko.chart.lint.linting import lint_chart
 from rawko.proving import Bounds, ControlSystem, Finding, Verdict, check_properties, explore, read_bounds, replay
 from rawko.proving.exploring.exploration import Exploration
 

@@ -424,6 +424,7 @@ statechart:
   name: t
   root state:
     name: t
+    tags: [child]
     initial: a
     states:
     - {name: a, invoke: {src: job, for each: find_jobs, concurrency: find_limit, on done: z, on error: z}}

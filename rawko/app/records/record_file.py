@@ -6,10 +6,11 @@ outside: a disk, an editor, another program.
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model, model_validator
 
 from rawko.app.records.json_files import read_file
 from rawko.config import ConfigError, record_model
@@ -18,7 +19,13 @@ FORMAT = 1
 Shape = TypeVar("Shape", bound=BaseModel)
 
 
-class ParentFile(BaseModel):
+class _File(BaseModel):
+    """A part of such a file. What checks it is built when one is read: a run that begins reads none."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class ParentFile(_File):
     """The step of another run from which a run was forked, or at which it was begun as a lane of that run."""
 
     run: str
@@ -26,7 +33,7 @@ class ParentFile(BaseModel):
     lane: str | None = None
 
 
-class RecordFile(BaseModel):
+class RecordFile(_File):
     """`run.json`. Its settings are those of the table that a record holds (`rawko.config.models`)."""
 
     run: str | None = None
@@ -54,17 +61,19 @@ class RecordFile(BaseModel):
         return self
 
 
-_RecordFile: Final = create_model("RecordFile", __base__=RecordFile, settings=(record_model(), ...))
+@cache
+def _record_file() -> type[RecordFile]:
+    return create_model("RecordFile", __base__=RecordFile, settings=(record_model(), ...))
 
 
-class BeginFile(BaseModel):
+class BeginFile(_File):
     """`begin.json`: the event that an agent gets once it is ready."""
 
     event: str
     data: dict[str, Any]
 
 
-class ReportFile(BaseModel):
+class ReportFile(_File):
     """The part of `report.json` that others rely on; what a run has not come to may be missing."""
 
     outcome: str
@@ -83,7 +92,7 @@ def read_record_file(path: Path) -> RecordFile:
     data = read_file(path)
     if data.get("format") != FORMAT:
         raise ConfigError(f"{path}: format {data.get('format')!r}; this rawko reads {FORMAT}")
-    return _shaped(_RecordFile, path, data)
+    return _shaped(_record_file(), path, data)
 
 
 def read_begin_file(path: Path) -> BeginFile | None:

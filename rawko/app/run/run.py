@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rawko.app.following.channel import TextChannel
-from rawko.app.lanes.adoption import Adoption
 from rawko.app.lanes.listing import lanes_of
-from rawko.app.lanes.runner import Lanes
 from rawko.app.lookups.running import RunningLookups
 from rawko.app.overrides.override import Override, Reply, check_override
 from rawko.app.records.record import Parent, runs_folder
@@ -29,7 +27,7 @@ from rawko.app.run.ending import Spent, close_in_time, ended, unused_replies
 from rawko.app.run.follow_up.first_event import FirstEvent
 from rawko.app.run.headless import Nobody
 from rawko.app.run.models.access import ModelAccess
-from rawko.app.run.parts.lane_host import common_with_lanes, open_lanes
+from rawko.app.run.parts.charts import may_run_agents
 from rawko.app.run.parts.lanes import (
     Common,
     lane_bindings,
@@ -57,6 +55,7 @@ from rawko.vocabulary.usage import Usage
 
 if TYPE_CHECKING:
     from rawko.app.answers.cache import CachedAnswers
+    from rawko.app.lanes.runner import Lanes
 
 Guard = Callable[[Provider, Callable[[int], str | None], Callable[[str, float, str], None]], Provider]
 """A provider that passes calls on, from: the provider; why there is no time for a wait in ms; what is told of waits."""
@@ -326,7 +325,12 @@ class Run:
         )
 
     async def _open_lanes(self, stack: AsyncExitStack, stores: Stores, provider: Provider, driver: Driver) -> None:
-        """Make it possible to begin lanes; what lanes have used so far is counted."""
+        """Make it possible to begin lanes, where a chart may; what lanes have used so far is counted."""
+        if not may_run_agents(self.settings):
+            return
+        from rawko.app.lanes.adoption import Adoption
+        from rawko.app.run.parts.lane_host import common_with_lanes, open_lanes
+
         assert self._meter is not None
         account, workspace = self._meter.account, stores.workspace
         if self.is_resumed:
@@ -339,8 +343,8 @@ class Run:
         stack.push_async_callback(lanes.aclose, is_ended=False)
 
     async def _close_lanes(self, actor: Actor) -> None:
-        assert self._lanes is not None
-        await self._lanes.aclose(is_ended=actor.interpreter.final)
+        if self._lanes is not None:
+            await self._lanes.aclose(is_ended=actor.interpreter.final)
 
     def _open_toolbox(self, driver: Driver) -> Toolbox:
         return (

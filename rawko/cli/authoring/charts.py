@@ -15,7 +15,8 @@ from rawko.chart.correcting import correct_chart
 from rawko.chart.definition import Position
 from rawko.chart.errors import ChartFileError, Diagnostic
 from rawko.chart.fragments.files import files_in
-from rawko.chart.lint import Bound, has_errors, unused_bindings
+from rawko.chart.lint.bindings import Bound, unused_bindings
+from rawko.chart.lint.rules import has_errors
 from rawko.chart.parse import read_text
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file, chart_files
 from rawko.cli.authoring.formats import to_scxml, to_xstate

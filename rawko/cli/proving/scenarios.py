@@ -15,7 +15,7 @@ from typing import Any
 
 from rawko.chart.definition import Chart, GuardCall, Reference
 from rawko.chart.expressions.formatting import format_guard
-from rawko.chart.lint import needed_names
+from rawko.chart.lint.bindings import needed_names
 from rawko.chart.lint.walk import guards
 from rawko.interpreter.errors import InterpreterError
 from rawko.named_files import near_path

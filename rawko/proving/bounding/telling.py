@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from rawko.chart import definition as d
 from rawko.chart.errors import nearest
-from rawko.chart.lint import needed_names
+from rawko.chart.lint.bindings import needed_names
 from rawko.chart.lint.walk import actions, guards
 from rawko.interpreter.bindings import Bindings
 from rawko.proving.bounding.code_names import names_in

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from rawko.chart import Chart, find_chart, load_chart, parse_chart
 from rawko.chart.definition import CallAction, GuardCall, Transition
-from rawko.chart.lint import lint_chart
+from rawko.chart.lint.linting import lint_chart
 from rawko.cli.commands.application import application
 from rawko.interpreter import Event, Record, freeze
 from rawko.machines.node_engine import NodeEngineContext, bindings

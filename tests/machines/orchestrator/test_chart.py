@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from rawko.chart import load_chart, shipped_path
-from rawko.chart.lint import lint_bindings, lint_chart
+from rawko.chart.lint.bindings import lint_bindings
+from rawko.chart.lint.linting import lint_chart
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.data.effects import SendTo, StopInvocation
 from rawko.interpreter.data.steps import Receipt

@@ -15,7 +15,6 @@ from rawko.app.run.parts.checks import file_checks
 from rawko.app.run.parts.invoked_agents import running_agents
 from rawko.app.run.parts.lanes import lane_bindings
 from rawko.chart import Chart, ChartError, shipped_charts
-from rawko.chart.check import check_chart
 from rawko.chart.errors import Diagnostic
 from rawko.config import ConfigError, Settings, project_of
 from rawko.interpreter.bindings import Bindings
@@ -168,6 +167,7 @@ def _check_own(config: AgentConfig, chart: Chart, bindings: Bindings) -> None:
 
 def _unbound(chart: Chart, bindings: Bindings) -> list[Diagnostic]:
     """The errors of a chart with its bindings."""
+    from rawko.chart.check import check_chart
     from rawko.runtime.bindings_lookup import bound_names
 
     return [found for found in check_chart(chart, bound_names(bindings)) if found.severity == "error"]

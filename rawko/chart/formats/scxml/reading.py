@@ -94,7 +94,7 @@ def _document(source: Source) -> Chart | None:
     values["selection"] = selection
     if source.is_code:
         values |= {"data model": PYTHON, "preamble": preamble(source)}
-    return assemble(ChartDraft(root.position, values, {}), source.reader)
+    return assemble(ChartDraft(root.position, values, {}), source.reader, may_have_code=True)
 
 
 def _state(source: Source, element: XmlElement) -> StateDraft:

@@ -83,7 +83,9 @@ class _Machine:
         version = self._source.value(self._root, "version")
         if isinstance(version, ScalarNode):
             values["version"] = version.text
-        return assemble(ChartDraft(self._source.position(self._root), values, {}), self._source.reader)
+        return assemble(
+            ChartDraft(self._source.position(self._root), values, {}), self._source.reader, may_have_code=False
+        )
 
     # ------------------------------------------------------------ states
 
