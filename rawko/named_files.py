@@ -38,6 +38,13 @@ def is_pipe(path: Path) -> bool:
 
 def why_unwritable(path: Path) -> str | None:
     """Why no file can be written there, with the path; None where it can, as far as can be seen without trying."""
+    try:
+        return _why_unwritable(path)
+    except (OSError, ValueError) as error:  # a folder that may not be looked into, a name too long
+        return f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}"
+
+
+def _why_unwritable(path: Path) -> str | None:
     if not path.parent.is_dir():
         is_other = path.parent.exists()
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 
@@ -137,3 +138,15 @@ def test_what_a_contract_visits_is_highlighted(rawko: Shell, typed: Typed) -> No
     alone = typed("diagram", "door.yaml", "--coverage")
     assert alone.code == 2
     assert "it has no contract" in alone.err
+
+
+def test_a_place_that_cannot_be_looked_at_is_said(rawko: Shell, typed: Typed) -> None:
+    (rawko.folder / "door.yaml").write_text(DOOR, encoding="utf-8")
+    refused = typed("diagram", "door.yaml", "-o", "a" * 300 + ".svg")
+    assert refused.code == 2
+    assert refused.err.endswith(".svg: cannot be written: File name too long\n")
+    if os.geteuid() == 0:
+        return  # root looks into every folder
+    (rawko.folder / "locked").mkdir(mode=0)
+    refused = typed("diagram", "door.yaml", "-o", "locked/door.svg")
+    assert refused.err == "rawko: locked/door.svg: cannot be written: Permission denied\n"
