@@ -24,7 +24,7 @@ from rawko.fleet.engine import Claim, Engine, QueueLimits
 from rawko.fleet.errors import FleetError
 from rawko.fleet.limits.store import LimitStore
 from rawko.fleet.limits.usage import used_up
-from rawko.fleet.records import Letter, State, TaskRecord, WorkerRecord
+from rawko.fleet.records import EVENT, Letter, State, TaskRecord, WorkerRecord
 from rawko.fleet.releases import own_release
 from rawko.fleet.schema import FORMAT, JOURNAL_FORMAT, check_tables, has_queue, journal_format, prepare
 from rawko.fleet.task import ActorTask, FleetTask
@@ -518,6 +518,11 @@ class Fleet:
             task = records.get(connection, run, is_locked=True)
             if task is None:
                 raise FleetError(f"the fleet has no run {run!r}; `rawko runs --fleet` lists them")
+            if task.is_actor and kind not in (EVENT, "cancel"):
+                raise FleetError(
+                    f"{run!r} is an actor of a program, in the queue {task.queue!r}, and takes no {kind!r}; "
+                    f"accepted: rawko cancel {run}, and events by ActorQueue.send"
+                )
             if kind == "cancel" and task.is_cancelled_at_once:
                 records.change(connection, run, state="ended", outcome="cancelled", reason=f"cancelled by {who}")
             elif task.state in ("ended", "dead"):

@@ -124,9 +124,13 @@ LARGER: Final = "larger"
 """Kind of a letter with settings for a run that has stopped at its budget: JSON, by the name of the setting."""
 
 
+EVENT: Final = "event"
+"""Kind of a letter that holds an event for an actor: JSON of its name and data."""
+
+
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A message for a run: kinds as of `rawko.app.run.inbox`, and `LARGER`."""
+    """A message for a run: kinds as of `rawko.app.run.inbox`, and `LARGER`; for an actor `EVENT` and "cancel"."""
 
     id: int
     run: str

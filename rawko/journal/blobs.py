@@ -29,9 +29,6 @@ _POINTER = re.compile(r"[0-9a-f]{64}")
 _RAW, _DEFLATED = b"\0", b"\1"
 _MIN_DEFLATED = 64
 _QUICK_BYTES: Final = 8192
-_QUICK_WINDOW: Final = 13
-_QUICK_MEMORY: Final = 6
-"""As logarithms: a window of so many bytes as the data has at most."""
 _PLAIN: Final = frozenset({int, bool, type(None)})
 _LISTS: Final = frozenset({list, tuple})
 _NESTED: Final = frozenset({dict, list})
@@ -180,17 +177,10 @@ def pointers(text: str) -> Iterable[bytes]:
 def squeeze(data: bytes) -> bytes:
     """Compressed where that makes it smaller; what is short, more quickly and a little less."""
     if len(data) >= _MIN_DEFLATED:
-        smaller = _quickly(data) if len(data) <= _QUICK_BYTES else zlib.compress(data, 6)
+        smaller = zlib.compress(data, 1 if len(data) <= _QUICK_BYTES else 6)
         if len(smaller) < len(data):
             return _DEFLATED + smaller
     return _RAW + data
-
-
-def _quickly(data: bytes) -> bytes:
-    """Compressed with tables of the size that short data needs: to clear zlib's usual ones takes eight times as long as
-    the work itself. Every zlib reads it."""
-    squeezing = zlib.compressobj(1, zlib.DEFLATED, _QUICK_WINDOW, _QUICK_MEMORY)
-    return squeezing.compress(data) + squeezing.flush()
 
 
 def unsqueeze(data: bytes) -> bytes:

@@ -27,7 +27,8 @@ from rawko.postgres_sessions import is_shared
 
 _DRIVER: Final = "psycopg"
 _MOST: Final = 500
-"""Rows of one statement."""
+"""Rows of one statement; and bytes, so that one message holds up the others for a moment at most."""
+_MOST_BYTES: Final = 4_000_000
 _COLUMNS: Final = ("run", "seq", "epoch", "actor", "time", "event", "receipt", "body")
 _TYPES: Final = ("text", "int4", "int4", "text", "float8", "text", "text", "bytea")
 _OIDS: Final = {"text": 25, "int4": 23, "float8": 701, "bytea": 17}
@@ -150,7 +151,8 @@ class GroupCommit:
         """Send what waits, by one statement."""
         from psycopg import Error
 
-        sent, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
+        count = _fitting(self._waiting)
+        sent, self._waiting = self._waiting[:count], self._waiting[count:]
         self._sent = sent
         try:
             name, values = _statement(sent)
@@ -229,6 +231,16 @@ def _end(connection: Connection) -> None:
 
 
 # ---------------------------------------------------------------- values as the server reads them
+
+
+def _fitting(waiting: Sequence[_Waiting]) -> int:
+    """How many of the rows go into one statement; one at least."""
+    size = 0
+    for number, one in enumerate(waiting[:_MOST]):
+        size += len(one.row["body"]) + sum(len(data) for _, data in one.texts)
+        if size > _MOST_BYTES and number:
+            return number
+    return min(len(waiting), _MOST)
 
 
 def _statement(sent: Sequence[_Waiting]) -> tuple[bytes, list[bytes]]:

@@ -96,10 +96,11 @@ class SqlJournal:
     async def append(self, record: StepRecord) -> None:
         """Commit one step."""
         row, packed = packed_step(record)  # outside of the transaction, which other writers wait for
-        if self._group.is_used and await self._append_in_group(record, row, packed):
+        is_short = self._contents.size_of_new(record.run, packed) <= _MOST_AT_ONCE
+        if is_short and self._group.is_used and await self._append_in_group(record, row, packed):
             return
-        if not self._append_directly(record, row, packed):
-            await self._work(lambda: self._append(record, row, packed))
+        if not (is_short and self._append_directly(record, row, packed)):
+            await self._work(lambda: self._append(record, row, packed, is_tried=is_short and self._group.is_used))
 
     async def checkpoint(self, run: str, seq: int, snapshot: dict[str, Any], *, epoch: int) -> None:
         """Keep a full snapshot as of the latest row."""
@@ -258,7 +259,7 @@ class SqlJournal:
 
     def _append_directly(self, record: StepRecord, row: Values, packed: Packed) -> bool:
         """Whether the row could be committed at once, in the loop's own thread; see `rawko.journal.direct`."""
-        if self._is_closed or self._waiting or self._contents.size_of_new(record.run, packed) > _MOST_AT_ONCE:
+        if self._is_closed or self._waiting:
             return False
         if not self._direct.commit(lambda connection: self._add(connection, record, row, packed)):
             return False
@@ -276,13 +277,12 @@ class SqlJournal:
         self._contents.remember(record.run, packed)
         return True
 
-    def _append(self, record: StepRecord, row: Values, packed: Packed) -> None:
+    def _append(self, record: StepRecord, row: Values, packed: Packed, *, is_tried: bool) -> None:
         def write(connection: Connection) -> None:
             is_written = self._add(connection, record, row, packed) or self._is_written(connection, record)
             if not is_written:
                 raise _refused(connection, record.run, record.epoch, record.seq)
 
-        is_tried = self._group.is_used
         if is_tried or not self._single.commit(row, self._contents.fresh(record.run, packed)):
             self._written(write)
         self._contents.remember(record.run, packed)

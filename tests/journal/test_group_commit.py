@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from rawko.journal.blobs import MIN_CHARS
+from rawko.journal.group_commit import _fitting, _Waiting
 from rawko.runtime.errors import JournalError
 from tests.journal.databases import Journals, database
 from tests.journal.test_store import record
@@ -120,6 +122,29 @@ def test_a_journal_goes_from_one_event_loop_to_the_next(journals: Journals) -> N
     for seq in range(1, 5):
         asyncio.run(write(seq))
     assert journals.execute("SELECT count(*) FROM steps") == [(4,)]
+
+
+async def test_long_texts_are_written_by_the_thread_and_many_bytes_by_several_statements(journals: Journals) -> None:
+    journal = journals()
+    long = {run: secrets.token_hex(30_000 if run != "r05" else 200_000) for run in RUNS}
+    for run in RUNS:
+        await journal.begin(run)
+    rows = [record(seq, run=run, updates=({"text": f"{seq}{long[run]}"},)) for seq in (1, 2) for run in RUNS]
+    for number in (0, len(RUNS)):
+        await asyncio.gather(*(journal.append(row) for row in rows[number : number + len(RUNS)]))
+    other = journals()
+    for run in RUNS:
+        assert [row.updates for row in await other.rows(run)] == [({"text": f"{seq}{long[run]}"},) for seq in (1, 2)]
+
+
+def test_a_statement_holds_as_many_rows_as_fit() -> None:
+    def waiting(size: int) -> _Waiting:
+        return _Waiting({"body": b"x" * size}, (), None)  # type: ignore[arg-type]  # its future is not asked
+
+    assert _fitting([waiting(10)] * 3) == 3
+    assert _fitting([waiting(10)] * 2000) == 500
+    assert _fitting([waiting(3_000_000)] * 3) == 1
+    assert _fitting([waiting(9_000_000)]) == 1
 
 
 async def test_a_prune_beside_writers_leaves_them_their_texts(journals: Journals) -> None:

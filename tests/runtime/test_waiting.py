@@ -231,3 +231,33 @@ async def test_a_snapshot_that_does_not_fit_is_a_crash_that_says_so() -> None:
     with pytest.raises(ActorCrashed, match="the chart has changed") as caught:
         await Actor(CHART, bindings, snapshot=snapshot).run()
     assert isinstance(caught.value.error, SnapshotError)
+
+
+async def test_an_actor_rests_while_only_events_and_timers_can_move_it_on() -> None:
+    chart = parse_chart("""
+statechart:
+  name: fetcher
+  root state:
+    name: fetcher
+    initial: idle
+    states:
+      - {name: idle, transitions: [{event: GO, target: busy}], after: {10h: busy}}
+      - {name: busy, invoke: {src: fetch, on done: idle}}
+""")
+    bindings, may_end = Bindings(), asyncio.Event()
+
+    @bindings.actor
+    async def fetch(input: Any) -> None:
+        await may_end.wait()
+
+    async with Actor(chart, bindings) as actor:
+        await actor.until_idle(60)
+        assert actor.is_at_rest
+        assert actor.next_due() is not None
+        await actor.request("GO")
+        await actor.until_idle(60)
+        assert (actor.is_idle, actor.is_at_rest) == (True, False)
+        may_end.set()
+        await actor.wait_for("idle", timeout_s=60)
+        await actor.until_idle(60)
+        assert actor.is_at_rest

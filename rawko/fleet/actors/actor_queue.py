@@ -17,12 +17,10 @@ from rawko.fleet.database import database_url
 from rawko.fleet.engine import QueueLimits
 from rawko.fleet.errors import FleetError
 from rawko.fleet.fleet import Fleet
-from rawko.fleet.records import STATES, TaskRecord
+from rawko.fleet.records import EVENT, STATES, TaskRecord
 from rawko.fleet.task import NAMES, OF_ACTORS, ActorTask, is_name
 from rawko.interpreter.data.events import Event
 
-EVENT: Final = "event"
-"""Kind of a letter that holds an event: JSON of its name and data."""
 _LOOK_S: Final = 0.1
 _LOOK_MOST_S: Final = 1.0
 
@@ -246,6 +244,11 @@ class ActorQueue:
     async def resume(self) -> None:
         """End pause and drain."""
         await self._ask(lambda fleet: fleet.hold(self._queue, is_paused=False, is_draining=False))
+
+    async def workers(self) -> Sequence[str]:
+        """Names of the workers that live and take from it: none, where its name is misspelt here or there."""
+        found = await self._ask(lambda fleet: fleet.workers())
+        return [one.worker for one in found if self._queue in one.queues]
 
     async def limits(self, change: QueueLimits | None = None) -> QueueLimits:
         """The bounds over all workers, after the change if there is one: at once, per tenant, starts within a time."""

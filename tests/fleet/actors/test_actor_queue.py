@@ -14,6 +14,7 @@ from sqlalchemy import URL
 
 from rawko import Actor, Event, SqlJournal
 from rawko.fleet.actors import ActorKind, ActorQueue, ActorWorker, FleetError, QueueLimits
+from rawko.fleet.fleet import Fleet
 from tests.fleet.actors.charts import ORDER, counting_input, kinds
 from tests.fleet.databases import execute
 
@@ -57,11 +58,13 @@ async def test_actors_are_carried_out_once_each_with_their_results(address: str,
         assert [(one.id, one.is_new) for one in submitted] == [(id, True) for id in inputs]
         assert (await queue.submit("a3", input=inputs["a3"])).is_new is False
         assert await queue.counts() == {"waiting": 0, "dead": 0, "running": 0, "queued": 20, "ended": 0}
+        assert await queue.workers() == []
         async with worker(address, slots=8):
             for id in inputs:
                 found = await queue.wait(id, PATIENCE_S)
                 assert (found.state, found.outcome, found.output) == ("ended", "done", 3)
                 assert (found.configuration, found.steps) == (("counting", "counted"), 4)
+            assert len(await queue.workers()) == 1
         assert (await queue.submit("a3", input=inputs["a3"])).is_new is False
         assert (await queue.counts())["ended"] == 20
         assert len(await queue.list(states=["ended"], most=7)) == 7
@@ -156,6 +159,21 @@ async def test_actors_are_cancelled_wherever_they_are(address: str, tmp_path: Pa
         with pytest.raises(FleetError, match="has ended"):
             await queue.cancel("queued")
         assert not (tmp_path / "marks").exists()
+
+
+async def test_commands_for_runs_see_actors_where_they_are_asked_for(address: str) -> None:
+    async with ActorQueue(address, "orders") as queue:
+        await queue.submit("o", input={"items": []})
+    with Fleet.open({"RAWKO_FLEET_URL": address}) as fleet:
+        assert not fleet.tasks()
+        assert [task.run for task in fleet.tasks(queue="actors:orders")] == ["o"]
+        assert [one.queue for one in fleet.queues()] == ["actors:orders"]
+        with pytest.raises(FleetError, match="is an actor of a program"):
+            fleet.tell("o", "answer", "me", "yes")
+        fleet.tell("o", "cancel", "me")
+        found = fleet.get("o")
+        assert found is not None
+        assert (found.state, found.outcome) == ("ended", "cancelled")
 
 
 async def test_tenants_take_turns_priority_goes_first_and_delays_are_kept(address: str, tmp_path: Path) -> None:

@@ -111,6 +111,44 @@ async def test_a_frozen_worker_is_fenced_and_writes_nothing_when_it_wakes(
         assert first.end(signal.SIGTERM) == 0, first.said
 
 
+async def _told_while_workers_are_killed(
+    address: str, start: Start, *, actors: int, events: int, kills: int, seed: int
+) -> None:
+    draw = random.Random(seed)
+    ids = [f"o{number:03}" for number in range(actors)]
+    workers = [start(slots=actors // 2), start(slots=actors // 2)]  # they take turns on the slots, and rest in between
+    async with ActorQueue(address, "orders") as queue:
+        await queue.submit_all({id: {"items": []} for id in ids})
+
+        async def kill() -> None:
+            for _ in range(kills):
+                await asyncio.sleep(draw.uniform(2.0, 5.0))
+                number = draw.randrange(2)
+                workers[number].kill()
+                workers[number] = start(slots=actors // 2)
+
+        killing = asyncio.create_task(kill())
+        for item in range(events):
+            for id in ids:
+                await queue.send(id, "ADD", item=item)
+            await asyncio.sleep(draw.uniform(0.0, 0.6))
+        await killing
+        for id in ids:
+            await queue.send(id, "PAY")
+        for id in ids:
+            found = await queue.wait(id, PATIENCE_S)
+            assert (found.outcome, found.output) == ("done", list(range(events))), id
+
+
+async def test_each_event_is_taken_once_and_in_order_though_workers_are_killed(address: str, start: Start) -> None:
+    await _told_while_workers_are_killed(address, start, actors=6, events=25, kills=2, seed=3)
+
+
+@pytest.mark.thorough
+async def test_each_event_is_taken_once_though_workers_are_killed_again_and_again(address: str, start: Start) -> None:
+    await _told_while_workers_are_killed(address, start, actors=20, events=250, kills=20, seed=5)
+
+
 async def _killed_at_random(
     address: str, tmp_path: Path, start: Start, *, actors: int, steps: int, pause_s: float, kills: int, seed: int
 ) -> None:
