@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 from rawko.chart import find_chart, load_chart, parse_chart
 from rawko.chart.definition import Action, CallAction, Chart, RaiseAction
@@ -203,6 +205,63 @@ def searched(system: ControlSystem) -> tuple[set[Any], Counter[Any]]:
                 states.add(edge.target)
                 waiting.append(edge.target)
     return {named(system, state) for state in states}, edges
+
+
+@st.composite
+def left_charts(draw: st.DrawFn) -> Chart:
+    """Regions that share an event, in a state that is left, entered again and around which more happens."""
+    regions = []
+    for region in range(2):
+        own = [f"r{region}_{place}" for place in range(2)]
+        states: list[dict[str, Any]] = []
+        for place, name in enumerate(own):
+            target = own[1 - place]
+            events = [draw(st.sampled_from(["E", f"E{region}"]))]
+            state: dict[str, Any] = {"name": name, "transitions": [{"event": one, "target": target} for one in events]}
+            if draw(st.booleans()):
+                state["invoke"] = {"id": f"i_{name}", "src": "work", "on done": {"target": target}}
+            states.append(state)
+        if draw(st.booleans()):
+            states.append({"name": f"end{region}", "type": "final"})
+            states[0]["transitions"].append({"event": "END", "target": f"end{region}"})
+        regions.append({"name": f"r{region}", "initial": own[0], "states": states})
+    row = st.builds(
+        lambda event, target, guard, action: {"event": event, "target": target} | guard | action,
+        st.sampled_from(["CANCEL", "AGAIN", "done.invoke.all", "done.state.both", "TICK"]),
+        st.sampled_from(["over", "before", "both", "around", "root"]),
+        st.sampled_from([{}, {"guard": "g"}, {"guard": "not g"}, {"guard": "in_state('r0_1')"}]),
+        st.sampled_from([{}, {"action": {"raise": "E"}}, {"action": {"send": {"event": "TICK", "delay": "1s"}}}]),
+    )
+    both: dict[str, Any] = {"name": "both", "parallel states": regions, "transitions": draw(st.lists(row, max_size=3))}
+    if draw(st.booleans()):
+        both["invoke"] = {"id": "all", "src": "work", "on error": {"target": "before"}}
+    if draw(st.booleans()):
+        both["after"] = {"2s": draw(st.sampled_from(["over", "before"]))}
+    around = {"name": "around", "initial": "both", "states": [both], "transitions": draw(st.lists(row, max_size=2))}
+    before = {
+        "name": "before",
+        "transitions": [{"event": "GO", "target": "both"}, {"event": "CANCEL", "target": "over"}],
+    }
+    root = {"name": "root", "initial": "before", "states": [before, around, {"name": "over", "type": "final"}]}
+    return parse_chart(yaml.safe_dump({"statechart": {"name": "left", "root state": root}}, sort_keys=False))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(left_charts())
+def test_a_step_that_leaves_all_regions_is_that_of_the_whole_state(chart: Chart) -> None:
+    assume(explore(ControlSystem(chart), limit=400).is_complete)
+    assert_same_as_whole(chart)
+
+
+def test_an_event_that_leaves_all_regions_is_worked_out_once() -> None:
+    text = grid(5, 4).replace(
+        "      - name: p", "      - name: p\n        transitions: [{event: CANCEL, target: over}]"
+    )
+    text = text.replace("event: E4", "event: E3") + "      - {name: over, type: final}\n"
+    found = assert_same_as_whole(parse_chart(text))
+    cancels = [key for key in found.system.step._outcomes if key[1] == "CANCEL"]
+    assert len(found) == 4**4 + 1
+    assert len(cancels) == 1
 
 
 TWO_REGIONS = """

@@ -1,6 +1,7 @@
 """Steps of a system on packed states: each is worked out by the interpreter once, for the regions that it concerns.
 
     table of X    bits of r1 and r3 in the state -> ((difference, label), ...)
+    CANCEL        bits outside of the regions    -> what is kept of the state, and the difference: all regions are left
 
 The first state with these bits is asked in earnest (`ControlStep.outcomes`); all others with the same bits, wherever
 their other regions are, take the difference from the table. Moves that concern the same regions share a table.
@@ -53,6 +54,8 @@ def is_no_persons(label: Label) -> bool:
 
 Step: TypeAlias = tuple[int, int]
 """(difference of the bits, number of the label)."""
+KeepingStep: TypeAlias = tuple[int, int, int]
+"""(bits that are kept, difference of these, number of the label)."""
 
 
 class Steps(NamedTuple):
@@ -60,12 +63,12 @@ class Steps(NamedTuple):
 
     Attributes:
         plain: Steps that leave timers and queue as they are.
-        waiting: Steps that change them, and steps to the end.
+        waiting: Steps that change them, steps to the end, and steps that leave all regions.
         problems: Labels of macrosteps that fail.
     """
 
     plain: tuple[Step, ...]
-    waiting: tuple[Step, ...]
+    waiting: tuple[KeepingStep, ...]
     problems: tuple[int, ...]
 
 
@@ -80,11 +83,13 @@ class Table:
 
     Attributes:
         mask: Bits that they depend on.
+        cleared: Bits of regions that all of its steps leave, wherever they stand; 0: they leave none in this way.
         others: Where all of one of these bits are set, a parallel state may end: then all bits matter.
         steps: By the masked bits; `wide` by all bits.
     """
 
     mask: int
+    cleared: int
     others: list[int]
     moves: frozenset[Move]
     steps: dict[int, Steps | None] = field(default_factory=dict)
@@ -116,13 +121,24 @@ class CompiledSystem:
         self.tables = self._make_tables()
 
     def _make_tables(self) -> list[Table]:
-        step, packing = self.system.step, self.packing
-        found: dict[int, tuple[frozenset[int] | None, set[Move]]] = {}
+        found: dict[tuple[int, int], tuple[frozenset[int] | None, set[Move]]] = {}
         for move in self.system.all_moves():
             concerned = self._concerned(move)
-            bits = packing.running(step.bit[move.subject]) if move.subject else 0
-            found.setdefault(packing.mask(concerned) | bits, (concerned, set()))[1].add(move)
-        return [Table(mask, packing.others_ended(on), frozenset(moves)) for mask, (on, moves) in found.items()]
+            found.setdefault(self._bits(move, concerned), (concerned, set()))[1].add(move)
+        return [self._table(*bits, on, frozenset(moves)) for bits, (on, moves) in found.items()]
+
+    def _bits(self, move: Move, concerned: frozenset[int] | None) -> tuple[int, int]:
+        """Bits on which a move depends, and those that it clears where it is taken."""
+        packing, is_heard = self.packing, bool(self.system.step.heard.events)  # monitors hear which states are left
+        ends = move.kind in ("done", "error", "each")
+        bits = packing.running(self.system.step.bit[move.subject]) if ends else 0
+        if concerned is None and self._is_factored and not is_heard and self.regions.leaves_all(move.event):
+            mask = packing.own_mask(()) | bits
+            return mask, packing.low & ~mask
+        return packing.mask(concerned) | bits, 0
+
+    def _table(self, mask: int, cleared: int, concerned: frozenset[int] | None, moves: frozenset[Move]) -> Table:
+        return Table(mask, cleared, self.packing.others_ended(concerned), moves)
 
     def _concerned(self, move: Move) -> frozenset[int] | None:
         return self.regions.concerned(move.event) if self._is_factored else None
@@ -137,9 +153,9 @@ class CompiledSystem:
             low = code & self.packing.low
             found = table.wide.get(low)
             if found is None:
-                found = table.wide[low] = self._work_out(code, table.moves, self.packing.low)
+                found = table.wide[low] = self._work_out(code, table, self.packing.low)
             return found
-        found = table.steps[key] = self._work_out(code, table.moves, table.mask)
+        found = table.steps[key] = self._work_out(code, table, table.mask)
         return found
 
     def own(self, waiting: int) -> list[tuple[Move, Table]]:
@@ -151,8 +167,8 @@ class CompiledSystem:
                 table = self._own_tables.get(move)
                 if table is None:
                     concerned = self._concerned(move)
-                    mask, others = self.packing.mask(concerned), self.packing.others_ended(concerned)
-                    table = self._own_tables[move] = Table(mask, others, frozenset({move}))
+                    table = self._table(*self._bits(move, concerned), concerned, frozenset({move}))
+                    self._own_tables[move] = table
                 found.append((move, table))
             self._own_moves[waiting] = found
         return found
@@ -185,15 +201,15 @@ class CompiledSystem:
             self.labels.append(Label(move, outcome, self._flags(move, outcome)))
         return found
 
-    def _work_out(self, code: int, moves: frozenset[Move], mask: int) -> Steps:
-        system, packing = self.system, self.packing
+    def _work_out(self, code: int, table: Table, mask: int) -> Steps:
+        system, packing, moves = self.system, self.packing, table.moves
         state = packing.state(code)
         if system.is_done(state):
             return NO_STEPS
         bare = SystemState(state.control, state.running)
         low = code & packing.low
         plain: list[Step] = []
-        waiting: list[Step] = []
+        waiting: list[KeepingStep] = []
         problems: list[int] = []
         possible = [move for move in system.moves(bare) if move in moves]
         if self.part is not None:
@@ -207,11 +223,15 @@ class CompiledSystem:
                     continue
                 is_over = outcome.stopped == -1
                 running = 0 if is_over else ((state.running & ~ended) & ~outcome.stopped) | outcome.started
-                difference = packing.code(SystemState(outcome.control, running)) ^ low
-                if difference & ~mask:
+                kept = packing.low & ~table.cleared if outcome.transitions else packing.low
+                difference = packing.code(SystemState(outcome.control, running)) ^ (low & kept)
+                if difference & kept & ~mask:
                     raise NotFactored
-                is_plain = not (is_over or outcome.timers or outcome.sent or move.kind in ("timer", "sent"))
-                (plain if is_plain else waiting).append((difference, label))
+                changes = is_over or outcome.timers or outcome.sent or move.kind in ("timer", "sent")
+                if changes or kept != packing.low:
+                    waiting.append((kept, difference, label))
+                else:
+                    plain.append((difference, label))
         return Steps(tuple(plain), tuple(waiting), tuple(problems))
 
     def _flags(self, move: Move, outcome: Outcome) -> int:

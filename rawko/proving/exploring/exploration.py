@@ -244,12 +244,12 @@ def _expand_all(found: Exploration, numbers: dict[int, int], limit: int, progres
                 add_target(number)
                 add_label(label)
             if steps[1]:
-                for difference, label in steps[1]:
+                for kept, difference, label in steps[1]:
                     after = compiled.waiting_after(waiting, label)
                     if after < 0:
                         _note_too_many(found)
                         continue
-                    code_after = (code & low ^ difference) | after << width
+                    code_after = (code & kept ^ difference) | after << width
                     number = known(code_after)
                     if number is None:
                         number = numbers[code_after] = len(codes)

@@ -54,6 +54,11 @@ class Regions:
                 self._transitions[region].append(transition)
         self._raised = [self._raised_in(region) for region in range(len(roots))]
         self._restless = self._find_restless()
+        self._leave_quietly = not structure.has_history and not any(
+            state.on_exit or state.after
+            for state, region in zip(structure.states, of, strict=True)
+            if region != OUTSIDE
+        )
 
     def ends(self, root: int) -> bool:
         """Whether a region can come to an end."""
@@ -74,6 +79,22 @@ class Regions:
             search.touch(region)
         search.events.append(event)
         return search.run()
+
+    def leaves_all(self, event: str) -> bool:
+        """Whether a macrostep of the event leaves all regions, wherever they stand, or changes nothing: CANCEL of a
+        parallel state, or of a state around it. What it comes to then depends on what is outside alone."""
+        if self._restless is None or self._restless or not self._leave_quietly:
+            return False
+        index = self._structure.index
+        found = list(self.listeners(event))
+        return bool(found) and all(
+            self.source(one) == OUTSIDE
+            and one.targets
+            and not one.internal
+            and not self.read_by(one.guard)
+            and all(self.of[index[target]] == OUTSIDE for target in one.targets)
+            for one in found
+        )
 
     # ------------------------------------------------------------ parts of the search
 
