@@ -40,7 +40,7 @@ def _told_parts(found: Found) -> list[str]:
     lines = [f"{len(groups)} {kind} that share nothing were explored one by one"]
     if found.is_complete:
         several = f"{_counted(len(found), 'configuration')} stand{'s' if len(found) == 1 else ''}"
-        lines[0] += f": {several} for {found.count:,}"
+        lines[0] += f": {several} for {'' if found.division.begins_alike else 'at most '}{found.count:,}"
     if found.asked_whole:
         whole = found.explored_whole
         names = ", ".join(found.asked_whole)
@@ -106,7 +106,14 @@ def _counted_parts(found: Found) -> dict[str, Any]:
     whole: dict[str, Any] = {"properties": list(found.asked_whole)}
     if found.asked_whole:
         whole |= {"configurations": len(found.explored_whole), "complete": found.explored_whole.is_complete}
-    return {"regions": {"groups": found.division.count, "stand_for": found.count, "together": whole}}
+    return {
+        "regions": {
+            "groups": found.division.count,
+            "stand_for": found.count,
+            "exact": found.division.begins_alike,
+            "together": whole,
+        }
+    }
 
 
 def _step(found: Found, move: Move, outcome: Outcome) -> dict[str, Any]:

@@ -32,6 +32,8 @@ class Division:
         events: Of each region, what its timers, actions and invocations bring about.
         quiet: Divided parallel states during which nothing happens outside of their regions but events from outside,
             and which always begin in the same way for each transition that enters them.
+        begins_alike: Each divided parallel state begins in the same states of its regions, whatever enters it: then
+            what its regions come to stands side by side in each combination.
     """
 
     groups: Mapping[int, tuple[frozenset[int], ...]]
@@ -40,6 +42,7 @@ class Division:
     regions: Regions
     events: Mapping[int, frozenset[str]]
     quiet: frozenset[int]
+    begins_alike: bool
 
     @property
     def count(self) -> int:
@@ -70,7 +73,8 @@ def division_of(system: ControlSystem) -> Division:
     quiet = frozenset(parallel for parallel in groups if facts.is_quiet(parallel))
     count = max(map(len, groups.values()), default=0)
     parts = tuple(_part(facts, groups, number) for number in range(count))
-    return Division(groups, tuple(whole), parts, regions, facts.produced, quiet)
+    begins_alike = all(map(facts.begins_alike, groups))
+    return Division(groups, tuple(whole), parts, regions, facts.produced, quiet, begins_alike)
 
 
 def _part(facts: _Facts, groups: Mapping[int, tuple[frozenset[int], ...]], number: int) -> Part:
@@ -178,6 +182,21 @@ class _Facts:
             or any(state.after or state.invoke for state in around)
             or any(self.hearing(event) & inside for region in outside for event in self.produced[region])
         )
+
+    def begins_alike(self, parallel: int) -> bool:
+        """Whether a parallel state begins in the same states of its regions, whatever enters it."""
+        structure = self.system.step.structure
+
+        def inside(names: Iterable[str]) -> frozenset[str]:
+            return frozenset(name for name in names if structure.is_inside(structure.index[name], parallel))
+
+        ways = {inside(state.initial) for index, state in enumerate(structure.states) if self._enters(index, parallel)}
+        ways |= {inside(t.targets) for t in structure.transitions if self._enters(structure.index[t.source], parallel)}
+        return not structure.has_history and len(ways - {frozenset()}) == 0
+
+    def _enters(self, state: int, parallel: int) -> bool:
+        """Whether the transitions and the default entry of a state may enter a parallel state: it is not inside."""
+        return not self.system.step.structure.is_inside(state, parallel)
 
 
 class _Sharing:

@@ -69,8 +69,9 @@ class SplitExploration:
 
     @cached_property
     def count(self) -> int:
-        """Configurations of the whole for which those of the parts stand: of independent regions the product. Orders in
-        which timers of different regions were set are not counted."""
+        """Configurations of the whole for which those of the parts stand: of independent regions the product; at most
+        so many where a parallel state does not always begin alike. Orders in which timers of different regions were set
+        are not counted."""
         by_part = [
             _by_outside(part, division.others) for part, division in zip(self.parts, self.division.parts, strict=False)
         ]
