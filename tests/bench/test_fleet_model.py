@@ -88,6 +88,7 @@ def test_what_is_needed_grows_with_the_runs_and_what_is_short_is_named() -> None
     assert most["connections"] == 500 // (FIGURES.worker_connections + 4 * FIGURES.run_connections)
 
 
+@pytest.mark.thorough
 def test_the_tables_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == main(["--check"]) == 0
     said = capsys.readouterr().out

@@ -242,6 +242,7 @@ def test_a_workspace_that_cannot_be_recorded_at_all_is_told_before_anything_begi
     assert sorted(path.name for path in rawko.folder.iterdir()) == ["large"]
 
 
+@pytest.mark.thorough
 def test_a_run_whose_workspace_cannot_be_captured_is_cancelled_all_the_same(rawko: Shell, typed: Typed) -> None:
     large(rawko, "../large")
     scenario = rawko.scenario(says("developer", call("bash", command="mv ../large .")))

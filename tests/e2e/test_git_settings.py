@@ -12,7 +12,7 @@ from tests.thorough import further
 
 @pytest.mark.parametrize(
     ("place", "content"),
-    [(".gitconfig", "[core\nbroken"), (".gitconfig", None), *further((".config/git/config", "[a b]\nx"))],
+    [(".gitconfig", "[core\nbroken"), *further((".gitconfig", None), (".config/git/config", "[a b]\nx"))],
 )
 def test_settings_that_cannot_be_read_stop_nothing(rawko: Shell, place: str, content: str | None) -> None:
     rawko.is_warm = False  # libgit2 looks for settings when it is loaded

@@ -61,6 +61,7 @@ def test_killed_at_other_moments(tmp_path: Path, calm: Calm) -> None:
         check(bed, expected, may_leave=".index.tmp" if has_ended else "")
 
 
+@pytest.mark.thorough
 def test_killed_again_and_again(tmp_path: Path, calm: Calm) -> None:
     """The resumes are killed, too: in the reset of a tool's work, or before anything has happened."""
     nursery, expected, moments = calm

@@ -101,6 +101,7 @@ def test_a_run_that_was_migrated_is_set_back_to_before_with_the_charts_of_then(
     assert rawko("show", f"{run}@1", "--bindings", "team").code == 0
 
 
+@pytest.mark.thorough
 def test_a_fork_from_before_a_migration_has_the_charts_of_then(rawko: Shell, typed: Typed, run: str) -> None:
     changes(rawko)
     changed = rawko.read("team.yaml")

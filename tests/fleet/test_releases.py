@@ -120,6 +120,7 @@ def test_runs_go_on_through_a_rolling_deploy_with_the_charts_that_they_began_wit
         assert worker.end(signal.SIGTERM) == 0, worker.said
 
 
+@pytest.mark.thorough
 def test_a_run_whose_chart_cannot_be_bound_is_left_to_a_worker_of_its_version(
     bed: Bed, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -154,6 +155,7 @@ def test_a_run_whose_chart_cannot_be_bound_is_left_to_a_worker_of_its_version(
     assert bed.task(kept).outcome == "cancelled"
 
 
+@pytest.mark.thorough
 def test_a_worker_takes_no_task_of_a_newer_format(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("format")
     newer = Installation(folder, "0.5.0", ("rawko/fleet/task.py", "FORMAT: Final = 1\n", "FORMAT: Final = 2\n"))

@@ -146,6 +146,7 @@ time.time_ns = lambda: _time_ns() + {s} * 10**9
 """
 
 
+@pytest.mark.thorough
 def test_clocks_that_differ_by_minutes_lose_nothing_and_use_up_no_time(bed: Bed) -> None:
     """A worker whose clock is ten minutes fast begins, one whose clock is ten minutes slow goes on."""
     skewed = {}

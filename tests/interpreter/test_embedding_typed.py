@@ -109,6 +109,7 @@ def test_a_program_is_typed_strictly(found: dict[str, set[int]]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_mistakes_are_found(found: dict[str, set[int]]) -> None:
     assert found["wrong.py"] == set(range(5, 11))
 

@@ -104,6 +104,7 @@ def test_junit_counts_what_is_refuted_undetermined_and_void(chart: Path, tmp_pat
     assert [judge.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["6", "0", "0", "1"]
 
 
+@pytest.mark.thorough
 def test_scenarios_fail_until_the_chart_is_mended_where_they_say_so(chart: Path, tmp_path: Path) -> None:
     folder = tmp_path / "found"
     folder.mkdir()

@@ -86,6 +86,7 @@ async def test_binary_files_and_files_that_are_no_utf8_have_diffs_that_can_be_re
         assert "Binary files" in screen and "a\\xffb" in screen and is_clean(screen), screen
 
 
+@pytest.mark.thorough
 async def test_a_long_run_shows_its_latest_steps_and_earlier_ones_as_a_person_goes_up(rawko: Shell) -> None:
     scenario = rawko.scenario(says("developer", call("write", file_path="a.txt", content="a\n")), DONE)
     run = rawko(*ALONE, "--scenario", str(scenario)).report["run"]

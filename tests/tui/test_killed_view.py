@@ -62,6 +62,7 @@ def echoes(tmux: Tmux) -> None:
     tmux.wait_for("\nhi")
 
 
+@pytest.mark.thorough
 def test_a_signal_to_the_process_that_the_shell_knows_ends_the_view(rawko: Shell, tmux: Tmux, typed: Typed) -> None:
     assert typed(*ALONE, "--scenario", str(rawko.scenario(ASK, DONE)), "--json").report["outcome"] == "needs_person"
     tmux.rawko("watch")

@@ -23,6 +23,7 @@ def large_chart() -> str:
     return (shipped_path("statecharts") / "agent_loop.yaml").read_text(encoding="utf-8") + "".join(groups)
 
 
+@pytest.mark.thorough
 def test_a_chart_of_5000_states_and_a_result_of_20_mb(rawko: Shell, tmux: Tmux, typed: Typed) -> None:
     rawko.write("large.yaml", large_chart())
     rawko.write(".rawko/agents/developer.yaml", AGENT)

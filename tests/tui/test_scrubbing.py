@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import pytest
+
 from rawko.app.following.moments import KEPT_EVERY
 from rawko.app.following.watching import Watched
 from rawko.app.records.record import read_record
@@ -60,6 +62,7 @@ async def test_all_lists_show_the_step_under_the_cursor(demo: tuple[Shell, str])
         assert "Approved" in view.screen
 
 
+@pytest.mark.thorough
 async def test_totals_of_a_step_are_those_of_all_steps_until_it(demo: tuple[Shell, str]) -> None:
     shell, run = demo
     settings = settings_of(shell)
@@ -76,6 +79,7 @@ async def test_totals_of_a_step_are_those_of_all_steps_until_it(demo: tuple[Shel
         assert agents == ["planner", "developer", "tester", "reviewer"]
 
 
+@pytest.mark.thorough
 async def test_totals_are_right_beyond_those_that_are_kept(rawko: Shell, demo: tuple[Shell, str]) -> None:
     """A run with more steps than there are between two totals that are kept."""
     del demo

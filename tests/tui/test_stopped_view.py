@@ -55,7 +55,7 @@ def test_ctrl_z_gives_the_terminal_to_the_shell(rawko: Shell, tmux: Tmux, waitin
 
 
 @FORMS
-@pytest.mark.parametrize("number", [signal.SIGTSTP, signal.SIGSTOP], ids=["TSTP", "STOP"])
+@pytest.mark.parametrize("number", [signal.SIGTSTP, *further(signal.SIGSTOP)], ids=["TSTP", "STOP"])
 def test_so_does_a_signal(rawko: Shell, tmux: Tmux, waiting: None, form: list[str], number: signal.Signals) -> None:
     tmux.rawko("watch", *form)
     tmux.wait_for("a answer")

@@ -89,6 +89,7 @@ def test_a_narrow_rule_is_shown_and_kept_with_r_and_the_next_call_like_it_is_not
     assert kept == ["allow bash(cat a.py)"]
 
 
+@pytest.mark.thorough
 def test_a_rule_is_kept_for_a_run_that_waits_in_no_process(rawko: Shell, tmux: Tmux, typed: Typed) -> None:
     rawko.write("a.py", "one\n")
     scenario = rawko.scenario(COMMAND, COMMAND, DONE)

@@ -47,6 +47,7 @@ def test_a_chart_of_5000_states_is_shown_stepped_and_led_to_its_lines(looking: T
     assert page.locator(".source .here").get_attribute("data-line") == "4007"
 
 
+@pytest.mark.thorough
 def test_a_result_of_20_mb_is_shown_by_its_beginning_and_saved_whole(
     looking: Tab, shown: Shown, tmp_path: Path
 ) -> None:

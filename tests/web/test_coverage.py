@@ -87,6 +87,7 @@ def test_visits_are_counted_and_nothing_that_is_not_trusted_is_run(serve: Serve,
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_what_is_never_visited_is_marked_on_the_chart(tab: Callable[..., Tab], door: Shell) -> None:
     page = tab(viewport={"width": 1440, "height": 900}).open("/charts/door.yaml")
     page.wait_for_selector(".drawing svg")

@@ -132,6 +132,7 @@ def test_a_dead_letter_is_told_with_its_reason_and_requeued_on_the_page(bed: Bed
     assert worker.end(signal.SIGTERM) == 0, worker.said
 
 
+@pytest.mark.thorough
 def test_a_database_that_is_away_is_told_on_the_page_which_goes_on_when_it_is_back(
     bed: Bed,
     served: Server,
@@ -265,6 +266,7 @@ def test_tasks_come_a_page_at_a_time_each_once_and_by_what_is_asked_for(bed: Bed
     assert served.ask("/api/fleet/tasks?state=queued&after=x")[0] == 422
 
 
+@pytest.mark.thorough
 def test_what_is_not_seen_any_more_decides_nothing(bed: Bed, served: Server) -> None:
     run, other = bed.submit(_bash("echo hi"), DONE, flags={"assume_yes": False}), bed.submit(ASKS, ASKS, DONE)
     worker = bed.worker()

@@ -234,6 +234,7 @@ def test_an_approval_is_reviewed_and_given_by_a_key(looking: Tab, shown: Shown) 
     assert "def fizzbuzz" in written.read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_an_answer_that_comes_late_does_not_undo_what_the_stream_has_told(looking: Tab, shown: Shown) -> None:
     run = waiting_run(shown.shell, name="late.py")
     page = looking.go(f"/runs/{run}")
@@ -331,6 +332,7 @@ def test_a_live_run_is_followed_to_its_end(tab: Open, rawko: Shell) -> None:
     started.end()
 
 
+@pytest.mark.thorough
 def test_reading_an_earlier_step_is_not_disturbed_by_new_ones(tab: Open, rawko: Shell) -> None:
     flag = rawko.folder.parent / "go"
     wait = f"while [ ! -e {flag} ]; do sleep 0.1; done"
@@ -368,6 +370,7 @@ def test_ten_tabs_share_one_stream_and_another_takes_over(tab: Open, shown: Show
         one.page.wait_for_selector(f"[data-run='{run}']", state="detached")
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_removed_while_it_is_watched_is_said(looking: Tab, shown: Shown) -> None:
     rawko, run = shown.shell, ended_run(shown.shell, name="gone.py")
     page = looking.go(f"/runs/{run}")
@@ -377,6 +380,7 @@ def test_a_run_that_is_removed_while_it_is_watched_is_said(looking: Tab, shown: 
     page.wait_for_selector("text=This run was removed while you looked at it")
 
 
+@pytest.mark.thorough
 def test_a_restarted_server_is_rejoined_and_a_stale_secret_is_said(tab: Open, rawko: Shell, serve: Serve) -> None:
     run = ended_run(rawko)
     opened = tab(serve("--port", "17891", is_warm=False))

@@ -177,6 +177,7 @@ async def _killed_at_random(
         assert again <= lost
 
 
+@pytest.mark.thorough
 async def test_workers_that_are_killed_at_random_lose_nothing(address: str, tmp_path: Path, start: Start) -> None:
     await _killed_at_random(address, tmp_path, start, actors=20, steps=40, pause_s=0.1, kills=2, seed=7)
 

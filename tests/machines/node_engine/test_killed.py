@@ -29,6 +29,7 @@ from rawko.machines.node_engine.drivers.worker import Worker
 from rawko.machines.node_engine.errors import LeaseTaken
 from rawko.machines.node_engine.leases import JournalLeases
 from rawko.machines.node_engine.ports import NoCallbacks
+from tests.thorough import further
 
 TTL_MS = 500
 POLICIES = Policies(default=NodePolicy(retry=RetryPolicy(base_ms=800, cap_ms=800)))
@@ -106,7 +107,7 @@ async def take_over(store: SqlJournal, callbacks: Callbacks) -> RunReport:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("where", "kept"), [("executing", [1, 2, 3]), ("persisting", [1, 2, 3]), ("waiting_retry", [2, 3])]
+    ("where", "kept"), [("executing", [1, 2, 3]), *further(("persisting", [1, 2, 3]), ("waiting_retry", [2, 3]))]
 )
 async def test_a_killed_run_goes_on_at_another_worker(where: str, kept: list[int], tmp_path: Path) -> None:
     file, ready = tmp_path / "journal.db", tmp_path / "ready"
