@@ -77,7 +77,7 @@ def test_a_question_stands_first_is_answered_on_the_page_and_its_end_is_shown(
     page = tab(served).open()
     page.wait_for_selector(f"[data-run='{ended}']")
     assert [row.get_attribute("data-run") for row in page.locator("[data-run]").all()] == [asking, ended]
-    assert "Tabs or spaces?" in page.locator(f"[data-run='{asking}']").inner_text()
+    page.locator(f"[data-run='{asking}']", has_text="Tabs or spaces?").wait_for()
     page.wait_for_function("() => document.title === '(1) rawko'")
     page.locator("select[aria-label=Tenant]").select_option("web")
     page.wait_for_function("() => document.querySelectorAll('[data-run]').length === 1")
