@@ -17,19 +17,19 @@ CarryMessages = Literal["none", "summary", "all"]
 
 
 Demands = Annotated[tuple[Demand, ...], Field(exclude_if=lambda demands: not demands)]
-"""Evidence that `complete` needs; left out of the JSON where none is demanded, as in records without it."""
+"""Evidence that `complete` needs; left out of the JSON if there is none, because older records lack the field."""
 Refusals = Annotated[int, Field(ge=0, le=100, exclude_if=lambda refusals: refusals == MAX_REFUSALS)]
-"""How often `complete` is refused before the run stops at its limit."""
+"""How many claims of completion are refused for missing evidence before the run stops at its limit."""
 
 
 class MonitorOptions(Data):
-    """A monitor that watches a run, and what comes of an objection.
+    """A monitor that watches a run, and the consequence of its objection.
 
     Attributes:
-        monitor: Name of one that comes with rawko, or a chart's path in the workspace.
-        violation: "refuse": a tool call that it objects to is refused with the reason, and any other step stops the
-            run; "stop": the run stops; "report": the objection is logged, and the run goes on.
-        machine: Name of the one chart whose machines it watches; "" for all.
+        monitor: Name of a monitor that comes with rawko, or the path of a monitor's chart in the workspace.
+        violation: "refuse": a tool call that the monitor objects to is refused with the reason, and an objection to any
+            other step stops the run; "stop": every objection stops the run; "report": the objection is logged only.
+        machine: Name of the one chart whose machines are watched; "" for all.
     """
 
     monitor: Annotated[str, Field(min_length=1)]
@@ -38,7 +38,7 @@ class MonitorOptions(Data):
 
 
 def _named(value: Any) -> Any:
-    """A name alone stands for the monitor with the defaults."""
+    """Expand a bare name to monitor options with the defaults; other values pass unchanged."""
     return {"monitor": value} if isinstance(value, str) else value
 
 
@@ -48,17 +48,17 @@ MonitorUse = Annotated[
 
 
 def is_monitor_file(name: str) -> bool:
-    """Whether a monitor is named by its file; else by the name of one that comes with rawko."""
+    """Whether the name is the path of a monitor's file; otherwise it names a monitor that comes with rawko."""
     return "/" in name or name.endswith((".yaml", ".yml"))
 
 
 def files_of(monitors: Iterable[MonitorOptions]) -> list[str]:
-    """The charts of the workspace among some monitors."""
+    """The paths of those monitors that are charts in the workspace."""
     return [one.monitor for one in monitors if is_monitor_file(one.monitor)]
 
 
 Monitors = Annotated[tuple[MonitorUse, ...], Field(exclude_if=lambda monitors: not monitors)]
-"""Left out of the JSON where there are none, as in records without them."""
+"""Monitors of an agent; left out of the JSON if there are none, because older records lack the field."""
 
 
 class ToolAccess(Data):
@@ -79,21 +79,21 @@ def _can_repeat(times: int) -> int:
 
 OwnTokens = Annotated[int | None, Field(ge=1, exclude_if=lambda tokens: tokens is None)]
 OwnCost = Annotated[float | None, Field(gt=0, allow_inf_nan=False, exclude_if=lambda cost: cost is None)]
-"""Left out of the JSON where there is no such limit, as in records without it."""
+"""Limits of one agent; left out of the JSON if None, because older records lack the fields."""
 SubAgents = Annotated[tuple[Name, ...], Field(exclude_if=lambda names: not names)]
-"""Agents that an agent may call; left out of the JSON where it names none."""
+"""Names of agents that an agent may call; left out of the JSON if there are none."""
 
 
 OwnFallback = Annotated[Fallback, Field(exclude_if=lambda fallback: fallback.model is None)]
-"""Left out of the JSON where there is none, as in records without it."""
+"""Fallback of an agent; left out of the JSON if it names no model, because older records lack the field."""
 
 
 class Limits(Data):
     """Limits of one agent run (C-21): model turns, tool calls, and equal calls in a row (0: any number).
 
     Attributes:
-        tokens: All tokens of its model calls, those of the agents that it calls included; None: no limit of its own.
-        cost_usd: What they may cost, in US dollars; None: no limit of its own.
+        tokens: The most tokens of its model calls, including those of the agents that it calls; None: no own limit.
+        cost_usd: The most that these calls may cost, in US dollars; None: no own limit.
     """
 
     turns: Annotated[int, Field(ge=1)] = 10
@@ -124,10 +124,10 @@ class AgentConfig(Data):
     """The whole configuration of one agent: the content of its file.
 
     Attributes:
-        fallback: The model that is asked where its own cannot be had.
-        sub_agents: Agents that it may call with the tool `task`; see `rawko.vocabulary.agent_path`.
-        monitors: Watch its machine, beside those of the settings.
-        parameters: What its machine is given beside the task; which ones there are, its chart's context says.
+        fallback: Another model, used if the agent's own model fails.
+        sub_agents: Agents that this agent may call with the tool `task`; see `rawko.vocabulary.agent_path`.
+        monitors: Monitors of this agent's machine, beside those of the settings.
+        parameters: Values for the machine's input beside the task; the context of its chart declares them.
     """
 
     name: Name

@@ -1,4 +1,4 @@
-"""Who acts: an agent, and the agents that have called it, as one text for gates, questions and views.
+"""Agent paths: the acting agent and its callers as one text, for gates, questions and views.
 
 ("developer",)                "developer"                   no agent has called it
 ("developer", "reviewer")     "developer > reviewer"        the developer has called the reviewer
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from rawko.vocabulary.agent import AgentConfig
 
 SEPARATOR: Final = " > "
-"""Between two names; no name of an agent holds it."""
+"""Stands between two names of a path; agent names cannot contain it."""
 TASK: Final = "task"
-"""The tool by which an agent calls another one."""
+"""The tool by which an agent calls another agent."""
 CALL_AGENT: Final = "call_agent"
 """The actor that runs the called agent."""
 CALLABLE_CHART: Final = "agent_loop"
-"""The chart of agents that can be called: what their tools do passes the gate with the names of all callers."""
+"""The chart that an agent needs to be callable: it passes tool calls to the gate with the names of all callers."""
 
 
 def agent_path(names: Iterable[str]) -> str:
@@ -33,15 +33,15 @@ def agents_in(path: str) -> tuple[str, ...]:
 
 
 def calls_agents(config: AgentConfig) -> bool:
-    """Whether the agent's file lets it call others: it names some, or names the tool."""
+    """Whether an agent may call others: its file names sub-agents or the tool `task`, and does not block the tool."""
     is_named = bool(config.sub_agents) or TASK in (config.tools.allowed or ())
     return is_named and config.tools.permits(TASK)
 
 
 def callable_agents(agents: Mapping[str, AgentConfig], path: str) -> tuple[AgentConfig, ...]:
-    """The agents that the last agent of a path may call: those that it names, else all that can be called.
+    """The agents that the last agent of a path may call: its `sub_agents`, or all callable agents if it names none.
 
-    No agent of the path is among them: an agent that calls itself, or one that has called it, would go in circles.
+    Agents of the path itself are left out, because an agent that calls itself or a caller might never come to an end.
     """
     names = agents_in(path)
     named = agents[names[-1]].sub_agents or tuple(agents)
@@ -49,13 +49,13 @@ def callable_agents(agents: Mapping[str, AgentConfig], path: str) -> tuple[Agent
 
 
 def path_in(context: Mapping[str, Any]) -> str:
-    """Who works in a machine, by its context as data; "" where that names no agent."""
+    """The path of the agent that a machine runs, read from its context as data; "" if the context names no agent."""
     agent = str(context.get("agent") or "")
     return agent_path((*(context.get("called_by") or ()), agent)) if agent else ""
 
 
 def shown_paths(agents: Mapping[str, AgentConfig]) -> tuple[str, ...]:
-    """The names of all agents, and those of agents that another one may call with its caller."""
+    """The names of all agents, followed by the paths "CALLER > CALLED" of all pairs where one may call the other."""
     callers = [name for name, config in agents.items() if calls_agents(config)]
     called = (agent_path((name, one.name)) for name in callers for one in callable_agents(agents, name))
     return (*agents, *called)

@@ -1,7 +1,7 @@
-"""Parses YAML files into checked data; every defect names file, line, column, the value, and what is accepted.
+"""Parses YAML files into checked data; every defect names file, line, column, the value and the accepted values.
 
-For agents, configuration and scenarios. `rawko.chart.source` reads the YAML (it executes nothing, and bounds time
-and size); pydantic models describe the accepted data.
+Used for agents, configuration and scenarios. `rawko.chart.source` reads the YAML (it executes nothing, and bounds
+time and size); pydantic models describe the accepted data.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Document:
         return place
 
     def checked(self, model: type[M]) -> M:
-        """The data as a model.
+        """The data as an instance of the model.
 
         Raises:
             DocumentError: The data does not fit the model; the error lists every defect.

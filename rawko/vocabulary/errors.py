@@ -1,4 +1,4 @@
-"""Errors as data: the error context that guards, prompts and reports read (S6-040), and the model asked after some.
+"""Errors as data: the error context that guards, prompts and reports read (S6-040), and the fallback model.
 
 The arbiter builds the recovery options of an error (`machines/orchestrator/arbiter/errors.py`).
 """
@@ -94,21 +94,20 @@ FailureClass = Literal[
     "permission",
     "not_found",
 ]
-"""Codes of failures that another model, or another server, may not have. A refusal and a conversation that is too long
-are not among them."""
+"""Codes of failures that another model or server might not have. `refusal` and `context_window` are not among them."""
 
 LONG_WAIT_MS: Final = 60_000
-"""A server that asks for a longer wait is not waited for."""
+"""If a server asks for a longer wait, the fallback model is used at once."""
 
 
 class Fallback(Data):
-    """Another model for failures of some classes.
+    """Another model, used after failures of some classes.
 
     Attributes:
-        model: Its name; None: there is no fallback.
-        provider: Who is asked for it; None: the run's provider.
-        when: Classes of failures after which it is asked.
-        after: Retries of the agent's own model before, for failures that may pass; others are not waited out.
+        model: Name of the model; None: there is no fallback.
+        provider: Provider of the model; None: the run's provider.
+        when: Codes of the failures after which the model is used.
+        after: Retries of the agent's own model before that, for retryable codes; other codes are not retried.
     """
 
     model: Annotated[str, Field(min_length=1)] | None = None
@@ -118,13 +117,13 @@ class Fallback(Data):
 
 
 def falls_back(fallback: Fallback | Any, error: Mapping[str, Any], retries: int) -> bool:
-    """Whether a failed request is made again with the other model.
+    """Whether a failed request is repeated with the fallback model.
 
     Args:
-        fallback: As data with these fields, or None.
-        error: As an actor reports it; with `refused_wait`, the code of the failure after which the run has no time to
-            wait, where `code` is `budget`.
-        retries: Tries of the same request that have failed before this one.
+        fallback: A `Fallback`, a context value with the same fields, or None.
+        error: The error as an actor reports it. If `code` is `budget` because the run has no time left for a wait,
+            `refused_wait` is the code of the failure that asked for the wait.
+        retries: Number of failed tries of the same request before this one.
     """
     refused, code = error.get("refused_wait"), error.get("code")
     if fallback is None or fallback.model is None or (refused or code) not in fallback.when:

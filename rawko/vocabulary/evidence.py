@@ -1,10 +1,10 @@
-"""Evidence for a claim that a task is done: what is demanded, and what a look at the files has found. Data only.
+"""Evidence for a claim that a task is done: the demanded checks, and the results of checking the files. Data only.
 
 evidence:
-  - check: make test                        # a command that passes, on the very files that are delivered
-  - exists: docs/x.md                       # a file that is delivered; a path or a pattern
-  - {no_match: TODO, files: "src/**"}       # a text that stands in none of these files
-  - monitor: agent_loop                     # a monitor of the run that has held
+  - check: make test                        # a command that must pass in the delivered files
+  - exists: docs/x.md                       # a path or pattern that at least one delivered file matches
+  - {no_match: TODO, files: "src/**"}       # a text that none of these files may contain
+  - monitor: agent_loop                     # a monitor that the run must not have violated
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MONITORS: Final = ("agent_loop",)
 KINDS: Final = ("check", "exists", "no_match", "monitor")
 MAX_REFUSALS: Final = 3
 SHOWN_OUTPUT_CHARS: Final = 2000
-"""The end of a failed check's output that a model is shown."""
+"""How many characters of a failed check's output a model is shown, counted from its end."""
 
 Kind = Literal["check", "exists", "no_match", "monitor"]
 
@@ -52,16 +52,16 @@ PathPattern = Annotated[str, AfterValidator(_path_pattern)]
 
 
 class Demand(Data):
-    """One piece of evidence that is demanded: exactly one of `check`, `exists`, `no_match` and `monitor`.
+    """One demanded piece of evidence: exactly one of `check`, `exists`, `no_match` and `monitor`.
 
     Attributes:
-        name: How it is called in reports; what is demanded, where it is empty.
-        check: A command for bash, run in the folder that is delivered. It passes with exit code 0.
-        timeout_ms: Of the command.
-        exists: Path pattern; at least one file that is delivered fits it.
-        no_match: A text, not a pattern; no file of `files` holds it.
-        files: Path pattern of the files of `no_match`; at least one file fits it.
-        monitor: A monitor of the run.
+        name: Name in reports; if empty, reports show the demand itself.
+        check: A command for bash, run in the delivered folder. It passes with exit code 0.
+        timeout_ms: Time limit of the command.
+        exists: Path pattern that at least one delivered file must match.
+        no_match: A text, not a pattern, that no file of `files` may contain.
+        files: Path pattern of the files for `no_match`; at least one file must match it.
+        monitor: Name of a monitor of the run.
     """
 
     name: Annotated[str, Field(max_length=100)] = ""
@@ -88,7 +88,7 @@ class Demand(Data):
 
     @property
     def title(self) -> str:
-        """Its name, or what it demands."""
+        """The name, or if there is none the kind and value of the demand."""
         if self.name:
             return self.name
         where = f" in {self.files}" if self.kind == "no_match" else ""
@@ -96,17 +96,17 @@ class Demand(Data):
 
 
 class Evidence(Data):
-    """What was found for one demand.
+    """The result of checking one demand.
 
     Attributes:
-        demand: What was demanded.
-        held: It is there.
-        found: What was found, in a sentence; of what does not hold, what is missing.
-        tree: The files for which it was found, as a tree of the snapshots.
-        exit_code: Of the command; None where it was stopped before its end, and of what is no command.
-        duration_ms: Of the command.
+        demand: The demand that was checked.
+        held: Whether the demand is fulfilled.
+        found: The result as a sentence; for an unfulfilled demand, what is missing.
+        tree: Hash of the snapshot tree that was checked.
+        exit_code: Exit code of the command; None if the command was stopped early, or if the demand has no command.
+        duration_ms: Running time of the command.
         output: The end of the command's output.
-        changed: Files that the command changed; they were set back, so that they are not delivered.
+        changed: Files that the command changed; they were restored, so the changes are not delivered.
     """
 
     demand: Demand
@@ -120,7 +120,7 @@ class Evidence(Data):
 
 
 def missing_evidence(found: Iterable[Any]) -> str:
-    """What of the evidence (as data) does not hold, one line each, with the end of what a command has printed."""
+    """The unfulfilled demands among some evidence (as data): one line each, and the end of the command's output."""
     lines = []
     for one in found:
         if not one["held"]:

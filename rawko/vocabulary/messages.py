@@ -18,12 +18,12 @@ Block = dict[str, Any]
 
 
 UNSIGNED: Final = "unsigned"
-"""Signature of thinking that came from a server that signs none. No Messages-API server would take such a block, so it
-is left out of what those are sent."""
+"""Stored as the signature of thinking from a server that signs none. Servers of the Messages API would refuse such a
+block, so requests to them omit it."""
 
 
 ADOPT: Final = "adopt"
-"""The name of a call that a person allows and no agent can make: what a lane has made is taken over."""
+"""Name of the call by which a person adopts the files of a lane; models cannot make this call."""
 
 
 class ToolCall(Data):

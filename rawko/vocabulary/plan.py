@@ -21,7 +21,7 @@ Description = Annotated[str, Field(min_length=1, max_length=2000)]
 
 
 Needs = Annotated[tuple[int, ...], Field(max_length=100, exclude_if=lambda needs: not needs)]
-"""Indexes of the steps whose result must be there before a step begins; left out of the JSON where there are none."""
+"""Indexes of the steps that must finish before this step begins; left out of the JSON if there are none."""
 
 
 class PlanStep(Data):
@@ -131,7 +131,12 @@ def _replaced(plan: Plan | None, patch: PlanPatch) -> tuple[PlanStep, ...]:
 
 
 def _check_needs(needs: Sequence[Sequence[int]]) -> None:
-    """Refuse needs that name no step, and circles: steps that need none of those left are removed until none is."""
+    """Raise PlanError if a step needs a step that does not exist, or if steps need each other in a circle.
+
+    To find circles, all steps whose needs are already removed are removed, until no such step is left:
+
+        needs ((), (1,), (4,), (3,))    remove 1, then 2; steps 3 and 4 are left: a circle
+    """
     for place, named in enumerate(needs, start=1):
         for one in named:
             if not 1 <= one <= len(needs):
@@ -187,7 +192,7 @@ def _check_complete(is_complete: bool, steps: tuple[PlanStep, ...]) -> None:
 
 
 def _step_diffs(before: Sequence[PlanStep], after: Sequence[PlanStep]) -> tuple[StepUpdate, ...] | None:
-    """Updates of single steps; None if a field became empty, or its needs changed, which an update cannot express."""
+    """Updates of single steps; None if updates cannot express a change: `agent_used` became None, or needs changed."""
     updates: list[StepUpdate] = []
     for old, new in zip(before, after, strict=True):
         if old == new:

@@ -1,7 +1,7 @@
-"""A configuration in few words: which of its states a line for people names.
+"""Selects the states of a configuration that a line for people names.
 
-Some states of the shipped charts hold rules that several states share and say nothing by themselves: `asking_model`
-around `thinking`. Lines for people leave them out; JSON, journals and diagrams show every state.
+Some states of the shipped charts only hold rules that several states share, such as `asking_model` around `thinking`.
+Lines for people leave them out; JSON, journals and diagrams show every state.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class FileChange(Data):
 
 
 class StepChange(Data):
-    """What a path that one step has written has come to since a first tree; "unchanged" where it is as it was there."""
+    """How a path that one step has written differs now from a first tree; "unchanged" if the content is the same."""
 
     path: str
     kind: Literal["added", "modified", "deleted", "unchanged"]
@@ -28,7 +28,7 @@ class StepChange(Data):
 
 
 class ChangedFiles(Data):
-    """Paths that differ, for a message: a bounded number, sorted; `more` counts the others."""
+    """Changed paths for a message: a bounded number, sorted; `more` counts the omitted ones."""
 
     added: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
@@ -40,10 +40,10 @@ Fate = Literal["added", "modified", "deleted", "unchanged", "unknown"]
 
 
 class Conflict(Data):
-    """A path on which two sides have worked in ways that do not fit together; what each has done since their base.
+    """A path that two sides changed in incompatible ways, and the change of each side since their common base.
 
-    "unchanged" is the side that stands in the way of a file by its place alone: it has a folder there. "unknown" is
-    what was not captured.
+    "unchanged": the side did not change the path, but has a folder there that blocks the other side's file.
+    "unknown": the path was not captured.
     """
 
     path: str

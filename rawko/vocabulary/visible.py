@@ -55,7 +55,7 @@ def visible_line(text: str) -> str:
 
 
 def exact(text: str) -> str:
-    """Text that a person is to approve: no character looks like another. A CR is never removed."""
+    """Escape a text that a person is to approve: look-alike characters are escaped too. A CR is never removed."""
     return _shown(text, is_exact=True)
 
 
@@ -75,7 +75,7 @@ def visible_json(value: Any, **options: Any) -> str:
 
 
 class VisibleStream:
-    """Escapes text that arrives in pieces: a piece may end within a grapheme cluster, or within a line end."""
+    """Escapes text that arrives in pieces; a piece may end in the middle of a grapheme cluster or of a line end."""
 
     def __init__(self) -> None:
         self._before = ""
@@ -91,7 +91,7 @@ class VisibleStream:
         return self._show(text[:cut], following=self._held)
 
     def end(self) -> str:
-        """The text that was held back."""
+        """The text that is still held back, escaped."""
         held, self._held = self._held, ""
         return self._show(held)
 
@@ -140,7 +140,7 @@ def _ascii_before(before: str) -> int:
 
 
 def _one(text: str, at: int, *, is_exact: bool) -> str:
-    """How one character that is not printable ASCII is shown."""
+    """The displayed form of one character that is not printable ASCII."""
     char = text[at]
     kind = _kind(char)
     if kind == "plain":
@@ -186,7 +186,7 @@ def _carries(text: str, at: int, *, is_exact: bool) -> bool:
     carrier = text[base]
     if carrier.isspace() or _kind(carrier) == "hidden":
         return carrier in (_ZWJ, _ZWNJ) and not is_exact and _joins(carrier, text, base)
-    return not (is_exact and carrier.isascii())  # "e" with a mark is another name than the letter "é"
+    return not (is_exact and carrier.isascii())  # "e" with a combining mark is a different name from the letter "é"
 
 
 def _joins(char: str, text: str, at: int) -> bool:

@@ -33,7 +33,7 @@ def well_formed(value: Any, *, most: int = MAX_DEPTH) -> Any:
         most: The most levels of nesting.
 
     Raises:
-        ValueError: It is nested deeper, or holds a number that JSON cannot express.
+        ValueError: The value is nested deeper, or contains a number that JSON cannot express.
     """
     if isinstance(value, str):
         return whole_text(value)
