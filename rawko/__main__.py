@@ -1,6 +1,8 @@
-"""`python -m rawko` is `rawko`. The current folder, which `-m` puts first on the import path, is taken off it again: no
-module that lies there may stand in for one of Python's own. (Before this line Python itself has imported from there;
-`rawko`, or `python -P -m rawko`, never does.)
+"""`python -m rawko` runs the command `rawko`.
+
+`-m` puts the current folder first on the import path; this module removes it again, so that a file of that folder never
+replaces a module of Python's own. Modules that Python imported before line one may still come from there; `rawko` and
+`python -P -m rawko` never import from there.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Long texts cut short for messages, lists and prompts; a marker shows the reader that a text was cut.
+"""Cuts long texts for messages, lists and prompts; a marker shows the reader that a text was cut.
 
 cut("abcdefgh", 6)                    "abc..."           6 characters in all
 cut("abcdefgh", 6, "…")               "abcde…"           6 characters in all
@@ -11,11 +11,11 @@ from __future__ import annotations
 
 
 def cut(text: str, limit: int, marker: str = "...", *, is_beyond: bool = False) -> str:
-    """The text, or its beginning and a marker where it is longer than `limit` characters.
+    """The text; where it is longer than `limit` characters, its beginning and a marker.
 
     Args:
-        marker: What stands for the rest; `{more}` in it is the number of characters that were cut off.
-        is_beyond: The marker is not counted: `limit` characters of the text itself are kept.
+        marker: Text in place of the rest; `{more}` in it becomes the number of characters that were cut off.
+        is_beyond: The marker does not count: the result has `limit` characters of the text, and the marker.
     """
     if len(text) <= limit:
         return text
@@ -24,13 +24,15 @@ def cut(text: str, limit: int, marker: str = "...", *, is_beyond: bool = False) 
 
 
 def cut_line(text: str, limit: int) -> str:
-    """One line of at most `limit` characters: white space is one space, and an ellipsis shows that it was cut."""
+    """The text on one line of at most `limit` characters: runs of white space become one space; an ellipsis shows a
+    cut."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def cut_middle(text: str, limit: int, marker: str) -> str:
-    """The text, or `limit` characters of it, half from its beginning and half from its end, with a marker between."""
+    """The text; where it is longer, `limit` characters of it, half from the beginning and half from the end, and a
+    marker."""
     if len(text) <= limit:
         return text
     return f"{text[: limit // 2]}{marker}{text[-(limit // 2) :]}"

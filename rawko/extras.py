@@ -1,7 +1,7 @@
 """Optional parts of rawko: which packages each needs, and the one line that installs it.
 
-`pip install rawko` brings charts, the interpreter, actors, contracts and diagrams. Everything else says here what it
-needs before it imports that.
+`pip install rawko` brings charts, the interpreter, actors, contracts and diagrams. Every other part calls `require`
+before it imports packages of its extra.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ NEEDS: Final[dict[Extra, tuple[str, ...]]] = {
     "tui": ("textual",),
     "web": ("starlette", "uvicorn", "websockets"),
 }
-"""Modules by extra, as they are imported."""
+"""Top-level modules that each extra installs."""
 
 
 class MissingExtra(ModuleNotFoundError):
-    """Something needs packages that are not installed.
+    """A part of rawko needs packages that are not installed.
 
     Attributes:
-        extra: The extra that brings them.
+        extra: The extra that installs them.
         name: The first module that is missing.
-        command: The line that installs them.
+        command: The command line that installs them.
     """
 
     def __init__(self, extra: Extra, what: str, missing: str) -> None:
@@ -54,13 +54,13 @@ class MissingExtra(ModuleNotFoundError):
 
 
 def require(extra: Extra, what: str) -> None:
-    """Make sure that an extra is installed, without importing anything of it.
+    """Check that the packages of an extra are installed, without importing them.
 
     Args:
-        what: What needs it, as the beginning of the message.
+        what: The part that needs the extra; the message begins with it.
 
     Raises:
-        MissingExtra: A module of it is not there.
+        MissingExtra: A module of the extra is not installed.
     """
     for module in NEEDS[extra]:
         if find_spec(module) is None:

@@ -1,4 +1,4 @@
-"""Public names of a package that load on first use, so that who needs one module of it does not load all of them."""
+"""Public names of a package that load on first use: importing one module of the package does not load the others."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[st
     """The `__getattr__` of a package.
 
     Args:
-        package: Its `__name__`.
-        homes: Module to the public names that it holds.
+        package: The package's `__name__`.
+        homes: The public names by the module that defines them.
     """
     modules = {name: module for module, names in homes.items() for name in names}
 
@@ -25,7 +25,7 @@ def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[st
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(modules[name]), name)
-        setattr(sys.modules[package], name, value)  # the next time it is found without this function
+        setattr(sys.modules[package], name, value)  # Python finds it there next time, without this call
         return value
 
     return find

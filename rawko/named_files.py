@@ -1,4 +1,4 @@
-"""What is said of a path that names no file or folder: the near name beside it, a pipe that nobody would write to."""
+"""Parts of error messages about paths: a similar name in the same folder; why a file cannot be written there."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Final
 
 _MOST: Final = 2_000
-"""Names of a folder that are compared."""
+"""The most names of a folder that are compared."""
 _PASSED: Final = ("/dev/", "/proc/")
 
 
 def near_path(path: Path, *, is_folder: bool = False) -> str:
-    """The end of a message about a path that is not there: "; did you mean 'story.yaml'?"; "" where nothing is near."""
+    """The end of a message about a missing path: "; did you mean 'story.yaml'?", or "" where no name is similar."""
     try:
         names = list(islice(_names(path.parent, is_folder=is_folder), _MOST))
     except (OSError, ValueError):
@@ -29,7 +29,8 @@ def _names(folder: Path, *, is_folder: bool) -> Iterator[str]:
 
 
 def is_pipe(path: Path) -> bool:
-    """Whether a path names a pipe, whose opening could wait for ever; not one that the shell passes (`<(…)`)."""
+    """Whether a path is a named pipe, which may block for ever when opened; pipes that the shell passes (`<(…)`) are
+    not."""
     try:
         return stat.S_ISFIFO(path.stat().st_mode) and not str(path).startswith(_PASSED)
     except (OSError, ValueError):
@@ -37,10 +38,10 @@ def is_pipe(path: Path) -> bool:
 
 
 def why_unwritable(path: Path) -> str | None:
-    """Why no file can be written there, with the path; None where it can, as far as can be seen without trying."""
+    """Why a file cannot be written at this path, as a message; None where nothing visible prevents it."""
     try:
         return _why_unwritable(path)
-    except (OSError, ValueError) as error:  # a folder that may not be looked into, a name too long
+    except (OSError, ValueError) as error:  # a folder without permission to read, a name too long
         return f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}"
 
 

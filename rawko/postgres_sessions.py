@@ -1,12 +1,12 @@
-"""Connections to PostgreSQL that the parts of one process share, and statements that stand by themselves.
+"""Connections to PostgreSQL that the parts of one process share, and statements that are each their own transaction.
 
-A run of a fleet has its journal, its packs and its limits in one database. Each with an engine of its own opens one to
-two connections, at some 10 ms of processor time each, and each holds a process of the server for as long as the run
-goes on. Shared, they mostly take turns on one.
+A run of a fleet has its journal, its packs and its limits in one database. An engine per part would open one or two
+connections each, at some 10 ms of processor time per connection, and each would occupy a server process during the
+whole run. With one shared engine, the parts mostly take turns on one connection.
 
-    share(url)              from now on the parts of this process that open this address get one engine
-    shared(url)             that engine; None: the part makes one of its own
-    by_itself(engine, …)    one statement, committed with it: one journey to the server, where a transaction takes three
+    share(url)              makes one engine that all parts of this process use for this address
+    shared(url)             that engine; None: the part makes its own engine
+    by_itself(engine, …)    runs one statement that commits by itself: one round trip, where a transaction takes three
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from sqlalchemy.exc import DBAPIError
 
 DRIVER: Final = "postgresql+psycopg"
 READING: Final = "rawko_is_reading"
-"""The option of an engine whose transactions only read: all that one reads is of one moment."""
+"""Execution option of a read-only transaction: all its statements read the same state of the database."""
 _CONNECT_S: Final = 5
 _LOCK_MS: Final = 20_000
-"""A process that was frozen in the middle of a transaction must not hold up others for ever."""
+"""Locks are waited for this long, so that a process frozen in a transaction does not block the others for ever."""
 _engines: dict[str, Engine] = {}
 
 
 def share(url: URL) -> Engine:
-    """Have all parts of this process that open an address share one engine; nothing is connected yet.
+    """Make one engine that all parts of this process use for an address; it connects on first use.
 
-    Meant for a process that ends with what it does: the engine is never disposed of.
+    For processes that end with their task: the engine is never disposed of.
     """
     url = url.set(drivername=DRIVER)
     known = _engines.get(_key(url))
@@ -46,7 +46,7 @@ def share(url: URL) -> Engine:
         "autocommit": True,
     }
     arguments = {name: value for name, value in arguments.items() if name not in url.query}
-    # No ping before each use: it is a journey to the server for each. What fails is tried again by each part anyway.
+    # No ping before each use: it costs a round trip each time. Each part retries failed statements anyway.
     engine = create_engine(
         url, connect_args=arguments, pool_size=1, max_overflow=4, pool_use_lifo=True, use_native_hstore=False
     )
@@ -56,23 +56,23 @@ def share(url: URL) -> Engine:
 
 
 def shared(url: URL) -> Engine | None:
-    """The engine that is shared for an address, if one is."""
+    """The shared engine of an address; None where `share` was not called for it."""
     return _engines.get(_key(url)) if _engines else None
 
 
 def is_shared(engine: Engine) -> bool:
-    """Whether other parts use it: then it is not for one of them to close."""
+    """Whether other parts use this engine, so that no single part may close it."""
     return any(one is engine for one in _engines.values())
 
 
 def by_itself(engine: Engine, statement: str, values: Mapping[str, Any] | None = None) -> Any:
-    """Carry out one statement of psycopg, which stands or falls by itself; its cursor, with all rows.
+    """Run one statement of psycopg that commits by itself; the result is its cursor, with all rows.
 
     Args:
-        statement: With `%(name)s` for the values; without values it may be several, separated by `;`.
+        statement: SQL with `%(name)s` for the values; without values, several statements separated by `;` are possible.
 
     Raises:
-        sqlalchemy.exc.SQLAlchemyError: As of any other statement.
+        sqlalchemy.exc.SQLAlchemyError: The statement failed, or no connection could be opened.
     """
     from psycopg import Error
 

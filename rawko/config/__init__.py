@@ -1,6 +1,6 @@
-"""Settings: one table of them, the places where they are written, and how these lie over each other.
+"""Settings: one table of them, the files and variables that set them, and how these layers are merged.
 
-The public names load on first use: the command line reads the table alone, and starts faster for it.
+The public names load on first use: the command line imports only the table, so it starts faster.
 """
 
 from __future__ import annotations

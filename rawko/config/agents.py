@@ -1,4 +1,4 @@
-"""Agents: one file each, in a folder of the project, in one that the user names, or the built-in ones."""
+"""Agents, one file each: in a folder that the user names, in the project's `.rawko/agents`, or the built-in ones."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ TOOLS: Final = (
 
 """Every tool that an agent's file may name: those of the toolbox, and the machine's own."""
 MCP_PREFIX: Final = "mcp__"
-"""How tools of MCP servers begin; which there are is known when the servers run."""
+"""Prefix of the names of MCP servers' tools; the names themselves are known once the servers run."""
 MAX_AGENT_BYTES: Final = 1_000_000
 _FOLDER: Final = ".rawko/agents"
 
 
 def agents_folder(files: ProjectFiles, named: str | Path | None) -> Path | None:
-    """The folder that the user names, else the project's own; None where it has none: the built-in ones serve."""
+    """The folder that the user names, else the project's own; None where the project has none (built-in agents are
+    used)."""
     if named:
         return Path(named)
     is_there = files.names(".rawko") is not None and files.names(_FOLDER) is not None
@@ -34,13 +35,14 @@ def agents_folder(files: ProjectFiles, named: str | Path | None) -> Path | None:
 
 
 def load_agents(folder: Path | None, files: ProjectFiles | None = None) -> Mapping[str, AgentConfig]:
-    """The agents of a folder, one file each, by name; the built-in ones for None.
+    """The agents of a folder, one file each, by name; the built-in agents for None.
 
     Args:
-        files: Of the project: a folder in it is read within its bounds, any other one is the user's own.
+        files: The project's files. A folder inside the project is read with their limits; any other folder is the
+            user's own.
 
     Raises:
-        ConfigError: The folder is not there or holds no agent; a file is malformed; two agents of one name.
+        ConfigError: The folder does not exist or has no agent, a file is malformed, or two agents have the same name.
     """
     if folder is None:
         folder = BUILT_IN_AGENTS
@@ -94,12 +96,12 @@ def _plain_files(folder: Path) -> list[Path] | None:
 
 
 def _agent_files(listed: Iterable[Path]) -> list[Path]:
-    """Sorted by name; hidden files are what editors and file systems leave behind."""
+    """Agent files sorted by name, without hidden files, which are leftovers of editors and file systems."""
     return sorted(p for p in listed if p.suffix in (".yaml", ".yml") and not p.name.startswith("."))
 
 
 def _load_agent(path: Path, text: str) -> AgentConfig:
-    """One agent. An unknown tool is a defect: its rule would have no effect.
+    """The agent of one file. An unknown tool is a defect: its entry would have no effect.
 
     Raises:
         DocumentError: The file is malformed.

@@ -1,4 +1,4 @@
-"""Blocks of settings: what stands below `bash`, `mcp`, `lanes`, `sub_agents` and `default_answers`."""
+"""Blocks of settings: the keys below `bash`, `mcp`, `lanes`, `sub_agents` and `default_answers`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BashOptions(Data):
 
 
 class McpOptions(Data):
-    """A server of the Model Context Protocol: its command line; `env` names variables that it may see."""
+    """A server of the Model Context Protocol: its command line; `env` names variables that the server may see."""
 
     command: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
     env: Annotated[tuple[str, ...], AfterValidator(check_extra)] = ()
@@ -38,10 +38,10 @@ _UNITS: Final = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 def size_bytes(text: str) -> int:
-    """Bytes of a size such as "500MB" or "2GB".
+    """The number of bytes of a size such as "500MB" or "2GB".
 
     Raises:
-        ValueError: The text is no size; the message says what is accepted.
+        ValueError: The text is not a size; the message lists the accepted form.
     """
     found = re.match(_SIZE, text)
     if found is None:
@@ -50,10 +50,10 @@ def size_bytes(text: str) -> int:
 
 
 def check_shared(patterns: tuple[str, ...]) -> tuple[str, ...]:
-    """Check the patterns of files that lanes get beside the captured ones; returned unchanged.
+    """Check the patterns of uncaptured files that lanes share; returns them unchanged.
 
     Raises:
-        ValueError: One leaves the folder, is malformed, or names git's own folder.
+        ValueError: A pattern leaves the folder, is malformed, or names git's own folder.
     """
     for pattern in patterns:
         try:
@@ -66,14 +66,14 @@ def check_shared(patterns: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class LaneOptions(Data):
-    """The folders of lanes, and what their commands find there.
+    """The folders of lanes, and the environment of their commands.
 
     Attributes:
-        share: Patterns of files that no snapshot holds, such as `node_modules`, and that a lane gets all the same.
+        share: Patterns of files that snapshots leave out, such as `node_modules`, and that lanes get nevertheless.
         setup: A command that runs once in a lane's folder, before its agent.
-        disk: The room that the folder of a lane may take.
-        port_base: The variable PORT of the first lane; of each further one it is `PORTS` higher.
-        jobs: Lanes that run at a time.
+        disk: The most disk space that the folder of a lane may use.
+        port_base: The value of the variable PORT in the first lane; each further lane gets a value `PORTS` higher.
+        jobs: The most lanes that run at the same time.
     """
 
     share: Annotated[tuple[str, ...], AfterValidator(check_shared)] = ()
@@ -88,8 +88,8 @@ class SubAgentOptions(Data):
     """Bounds of agents that agents call with the tool `task`.
 
     Attributes:
-        depth: How many agents may be called below each other; 0: none.
-        turns, tool_steps, tokens, cost_usd: The most of one call; the agent's own limits hold beside them.
+        depth: How many levels of agents may call each other below a run's agent; 0: none.
+        turns, tool_steps, tokens, cost_usd: The most that one call may use; the called agent's own limits also apply.
     """
 
     depth: Annotated[int, Field(ge=0, le=4)] = 1
@@ -100,13 +100,13 @@ class SubAgentOptions(Data):
 
 
 class DefaultAnswers(Data):
-    """What `headless: default` answers, by the kind of question; a kind without an answer waits for a person."""
+    """The answers of `headless: default`, by the kind of question; a question of a kind without an answer waits."""
 
     clarify: Annotated[str, Field(min_length=1)] | None = None
     pause: Annotated[str, Field(min_length=1)] | None = None
     approval: Literal["once", "tool", "always", "deny"] | None = None
 
     def answer_to(self, kind: str) -> str | None:
-        """The answer to a question of a kind, if there is one."""
+        """The answer to a question of this kind; None where none is set."""
         answers: dict[str, str | None] = self.to_json()
         return answers.get(kind)

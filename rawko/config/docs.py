@@ -1,7 +1,7 @@
-"""Tables of the documentation that are made of tables in the code: `python -m rawko.config.docs` writes them.
+"""Tables of the documentation generated from tables in the code: `python -m rawko.config.docs` writes them.
 
-Each stands between two comments, such as `<!-- settings: begin -->` and `<!-- settings: end -->`; what is around is
-left.
+Each table replaces the text between two comments, such as `<!-- settings: begin -->` and `<!-- settings: end -->`; the
+rest of the page is unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FOLDER: Final = Path(__file__).parents[2] / "docs"
 
 
 def layers_table() -> str:
-    """Where each setting can be written, and its default."""
+    """A Markdown table: where each setting can be written, and its default."""
     lines = ["| `.rawko/config.yaml` | environment | flag | default |", "|---|---|---|---|"]
     lines += [_layers(row) for row in rows(Settings) if row.key or row.setting.env or row.setting.flag]
     lines += [_line("", names, "", default) for names, default in OTHER_VARIABLES.items()]
@@ -54,7 +54,7 @@ def _flags(row: Row) -> Iterator[str]:
 
 
 def trust_table() -> str:
-    """What a project may do with each setting, and why."""
+    """A Markdown table: what a project's file may do with each setting, and why."""
     lines = ["| setting of `.rawko/config.yaml` | standing | why |", "|---|---|---|"]
     lines += [f"| `{row.key}` | {row.setting.standing} | {row.setting.why} |" for row in leaves(Settings) if row.key]
     return "\n".join(lines) + "\n"
@@ -65,14 +65,14 @@ TABLES: Final[Mapping[tuple[str, str], Callable[[], str]]] = {
     ("trust.md", "settings"): trust_table,
     ("time-travel.md", "exclusions"): exclusions_table,
 }
-"""By page, and by the name of the comments that they stand between."""
+"""The functions that make the tables, by page and by the name in the comments around the table."""
 
 
 def with_table(page: str, name: str, table: str) -> str:
-    """A page with a table between the comments of its name.
+    """The page with the table between the comments of this name.
 
     Raises:
-        ValueError: It has no such comments.
+        ValueError: The page has no such comments.
     """
     before, begin, rest = page.partition(f"<!-- {name}: begin -->\n")
     _, end, after = rest.partition(f"<!-- {name}: end -->\n")

@@ -1,4 +1,4 @@
-"""What the command line says of the settings. Only the standard library is imported here."""
+"""Settings given as options of the command line. Only the standard library is imported here."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def flag_rows() -> Iterator[Row]:
 
 
 class Flags:
-    """Settings that the command line gives; the others are not in it.
+    """Settings given on the command line, by name; settings that were not given are absent.
 
     Args:
-        given: By the name of the setting, a part as `budget.cost_usd`; None, and False for a switch that only turns
-            on, are left out.
-        fields: The same by keyword; a block, such as `budget=Budget(...)`, stands for its parts that are not None.
+        given: Values by the name of the setting, a part as `budget.cost_usd`; None, and False for a switch that can
+            only turn on, count as not given.
+        fields: The same as keywords; a block, such as `budget=Budget(...)`, sets its parts that are not None.
 
     Raises:
-        TypeError: There is no such setting.
+        TypeError: A name is not that of a setting.
     """
 
     def __init__(self, given: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
@@ -52,27 +52,27 @@ class Flags:
         return self._given.get(name)
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Names and values of what is given, in no order that matters."""
+        """Names and values of the given settings, in no particular order."""
         return iter(self._given.items())
 
     def only(self, *fields: str) -> Flags:
-        """What is given of these fields of `Settings`."""
+        """The given settings that belong to these fields of `Settings`."""
         return Flags({name: value for name, value in self._given.items() if name.partition(".")[0] in fields})
 
 
 def name_of(row: Row) -> str:
-    """How a setting's option is called in a message: `--sandbox`."""
+    """The name of a setting's option in messages: `--sandbox`."""
     assert row.setting.flag is not None
     return row.setting.flag.names[0]
 
 
 def changing_names() -> tuple[str, ...]:
-    """The options that a run that goes on may be given."""
+    """The options that may be given when a run is resumed."""
     return tuple(name_of(row) for row in flag_rows() if row.setting.can_change)
 
 
 def fixed_names(flags: Flags) -> tuple[str, ...]:
-    """The options given that a run that goes on cannot be given: it keeps what it was started with."""
+    """The given options that a resumed run does not accept, since it keeps the values it was started with."""
     return tuple(name_of(row) for row in flag_rows() if row.name in flags and not row.setting.can_change)
 
 

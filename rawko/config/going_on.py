@@ -1,4 +1,4 @@
-"""What the command line changes of the settings of a run that goes on, or is begun again."""
+"""Changes that the command line makes to the settings of a run that is resumed or repeated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rawko.trust.errors import ConfigError
 
 
 def with_model(settings: Settings, model: str | None) -> Settings:
-    """The settings with another model, which every agent and the arbiter ask; None changes nothing."""
+    """The settings with another model for every agent and the arbiter; None changes nothing."""
     if model is None:
         return settings
     agents = {name: config.model_copy(update={"model": None}) for name, config in settings.agents.items()}
@@ -20,10 +20,10 @@ def with_model(settings: Settings, model: str | None) -> Settings:
 
 
 def changed_by(settings: Settings, flags: Flags) -> Settings:
-    """The settings with what the command line says over them.
+    """The settings with the options of the command line applied to them.
 
     Raises:
-        ConfigError: An option that cannot be used, or that a run that goes on cannot be given.
+        ConfigError: An option has an unusable value, or cannot be given to a resumed run.
     """
     problems = [
         f"{name}: a run goes on as it was started; accepted: {', '.join(changing_names())}"

@@ -1,4 +1,4 @@
-"""What a project tells agents in words: its AGENTS.md, else its CLAUDE.md."""
+"""A project's instructions to agents: the text of its AGENTS.md, else of its CLAUDE.md."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _FILES: Final = ("AGENTS.md", "CLAUDE.md")
 
 
 def project_instructions(files: ProjectFiles) -> str:
-    """What the project tells agents: its AGENTS.md, else its CLAUDE.md, else "".
+    """The project's instructions to agents: the text of AGENTS.md, else of CLAUDE.md, else "".
 
     Raises:
-        ConfigError: The file leads out of the project, is none, or is too large.
+        ConfigError: The path leads out of the project, is not a file, or the file is too large.
     """
     for name in _FILES:
         data = files.read(name)

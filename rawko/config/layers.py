@@ -1,12 +1,13 @@
-"""Where settings are written, and what counts of it: command line, environment, project's file, user's own file.
+"""The layers in which settings are written, and how they are merged: command line, environment, project's file, user's
+file.
 
-Each of them is a layer: values by the name of the row, checked by the row's type, with the place of each for messages.
-What is written higher up counts:
+A layer has values by the name of the row, checked by the row's type. A higher layer wins, except where the two files
+meet:
 
-    --max-iterations 9          9
-    RAWKO_MAX_ITERATIONS=8      not looked at: the command line says something
-    .rawko/config.yaml          max_iterations: 70 }  the lower of the two, since a project may not loosen a limit
-    the user's config.yaml      max_iterations: 20 }  of the user's; not looked at: the command line says something
+    --max-iterations 9          9: the highest layer
+    RAWKO_MAX_ITERATIONS=8      ignored: the command line sets it
+    .rawko/config.yaml          max_iterations: 70 }  ignored here; without the two above: 20, the lower of both,
+    the user's config.yaml      max_iterations: 20 }  since a project may not loosen a limit of the user's
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ _SWITCH: Final = {"1": True, "true": True, "0": False, "false": False}
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What one place says of the settings."""
+    """The settings that one source sets: values by the name of the row."""
 
     origin: Origin
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def of_flags(flags: Flags, problems: list[str]) -> Layer:
-    """What the command line says; what is wrong with it is added to `problems`."""
+    """The layer of the command line; its problems are added to `problems`."""
     values: dict[str, Any] = {}
     for row in leaves(Settings):
         if row.name in flags:
@@ -52,10 +53,10 @@ def of_flags(flags: Flags, problems: list[str]) -> Layer:
 
 
 def checked(flags: Flags) -> Mapping[str, Any]:
-    """What the command line says, by the name of the row.
+    """The values given on the command line, by the name of the row.
 
     Raises:
-        ConfigError: A value that cannot be used; says what is accepted.
+        ConfigError: A value cannot be used; the message says what is accepted.
     """
     problems: list[str] = []
     layer = of_flags(flags, problems)
@@ -65,7 +66,7 @@ def checked(flags: Flags) -> Mapping[str, Any]:
 
 
 def of_environment(environ: Mapping[str, str], flags: Flags, problems: list[str]) -> Layer:
-    """What the environment sets and the command line does not. An empty variable sets nothing."""
+    """The layer of the environment, without settings that the command line gives. An empty variable sets nothing."""
     values: dict[str, Any] = {}
     for row in leaves(Settings):
         name = row.setting.env
@@ -80,7 +81,7 @@ def of_environment(environ: Mapping[str, str], flags: Flags, problems: list[str]
 
 
 def of_file(origin: Origin, model: Data) -> Layer:
-    """What a file says, whose shape is checked."""
+    """The layer of a settings file whose shape has been checked."""
     values = {}
     for row in leaves(Settings):
         if row.key:
@@ -92,10 +93,10 @@ def of_file(origin: Origin, model: Data) -> Layer:
 
 
 def _parsed(row: Row, text: str) -> Any:
-    """The value that a variable's text stands for.
+    """The value that the text of an environment variable means.
 
     Raises:
-        ConfigError: It stands for none; says what is accepted.
+        ConfigError: The text is no such value; the message says what is accepted.
     """
     if row.type in ("int", "int | None"):
         if not _NUMBER.fullmatch(text):
@@ -111,7 +112,7 @@ def _parsed(row: Row, text: str) -> Any:
 def _keep(
     values: dict[str, Any], row: Row, value: Any, source: str, problems: list[str], *, shown: str | None = None
 ) -> None:
-    """Add a value that fits its row; of another one say what is wrong."""
+    """Add a value that fits its row to `values`; otherwise add the problem to `problems`."""
     problem = problem_of(row, value, shown=shown)
     if problem is None:
         values[row.name] = value
@@ -120,10 +121,10 @@ def _keep(
 
 
 def problem_of(row: Row, value: Any, *, shown: str | None = None) -> str | None:
-    """What is wrong with a value, and what is accepted; None where nothing is.
+    """The problem of a value, with what is accepted; None where the value is valid.
 
     Args:
-        shown: The value as it was written.
+        shown: The value as the user wrote it.
     """
     words = choices(row)
     if words:
@@ -143,22 +144,22 @@ def _wanted(row: Row) -> str:
     return f"accepted: {row.setting.accepted or f'a whole number{least}'}"
 
 
-# ---------------------------------------------------------------- what counts
+# ---------------------------------------------------------------- merging
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What counts of all layers.
+    """The effective values after merging all layers.
 
     Attributes:
-        origins: The layer of each value, by the name of the row; a setting without a value is not in it.
+        origins: The layer that each value comes from, by the name of the row; settings without a value are absent.
     """
 
     values: Mapping[str, Any]
     origins: Mapping[str, Origin]
 
     def field(self, row: Row) -> Any:
-        """The value of a whole row: a block with its parts, or the default where no layer sets it."""
+        """The effective value of a whole row: a block with its parts, or the default where no layer sets it."""
         if not row.setting.parts:
             return self.values.get(row.name, default_of(row))
         said = {part: self.values.get(f"{row.name}.{part}") for part in row.setting.parts}
@@ -166,7 +167,7 @@ class Merged:
 
 
 def merge(layers: Sequence[Layer]) -> Merged:
-    """What counts of these layers, the one that counts most first; files come last."""
+    """Merge layers, given from highest to lowest; the files come last."""
     values: dict[str, Any] = {}
     origins: dict[str, Origin] = {}
     for row in leaves(Settings):
@@ -182,7 +183,7 @@ def merge(layers: Sequence[Layer]) -> Merged:
 
 
 def _met(row: Row, projects: Any, users: Any) -> Any:
-    """What counts where the project's file and the user's own both say something."""
+    """The effective value where both the project's file and the user's own file set it."""
     match row.setting.meeting:
         case "project":
             return projects

@@ -1,6 +1,6 @@
-"""The settings of a run: all layers read once, checked, and laid over each other.
+"""The settings of a run: all layers are read once, checked and merged.
 
-A run cannot rewrite its own rules, since nothing is read again. All defects are reported at once.
+Nothing is read again later, so a run cannot rewrite its own rules. All defects are reported together.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def load_settings(
     """The settings of a run in a folder.
 
     Args:
-        judge: Decides about what the project asks for and the user has not decided yet; refuses by default.
-        has_powers: Whether what needs trust is asked for at once; else the project's settings count without it.
-        tolerated: For a command that only looks at what is recorded: gets the problems, and the settings are those
-            without them.
+        judge: Decides about items that need trust and that the user has not decided yet; refuses by default.
+        has_powers: Whether to ask at once for what needs trust; if not, settings that need trust are left out.
+        tolerated: For commands that only read records: the problems are added to this list, and the settings are those
+            without the defective ones.
 
     Raises:
-        NotTrusted: The project asks for what needs trust, and does not have it.
-        ConfigError: Some settings cannot be used; says which, and where they stand, all of them at once.
+        NotTrusted: The project asks for items that need trust and that the user has not granted.
+        ConfigError: Some settings cannot be used; the message lists all of them with their places.
     """
     workspace = workspace.resolve()
     if not workspace.is_dir():
@@ -75,13 +75,13 @@ def load_settings(
     named = flags.get("agents") or environ.get("RAWKO_AGENTS")
     agents = _agents(project.files, named, problems)
     instructions = problems.attempt("", lambda: project_instructions(project.files))
-    if has_powers:  # rules, templates and addresses count where something is run
+    if has_powers:  # commands that run nothing use no rules, templates or addresses
         problems.defects += [*rule_defects(document, agents), *rule_defects(mine, agents)]
         problems.defects += problems.attempt([], lambda: list(value_defects(document, project.files.has_folder)))
         problems.defects += value_defects(mine, lambda path: (user_file(environ).parent / path).is_dir())
     if has_powers and not problems:
         is_bounded = any("budget.cost_usd" in layer.values for layer in (typed, users))
-        # without a bound of the user's, prices only serve the display
+        # without a cost limit of the user's, prices are only displayed
         wished = _wishes(project, document, agents, named)
         project.require(item for item in wished if is_bounded or item.kind != "prices")
     elif not has_powers:
@@ -97,10 +97,10 @@ def load_settings(
 
 
 def wishes(project: Project) -> tuple[Item, ...]:
-    """What a project's settings and its agents' charts ask for, that needs trust.
+    """The items that need trust among a project's settings and its agents' charts.
 
     Raises:
-        ConfigError: Its settings or agents cannot be used.
+        ConfigError: The project's settings or agents cannot be used.
     """
     problems = Problems()
     document, _ = _project_file(project.files, problems)
@@ -125,13 +125,13 @@ def _wishes(
 
 
 def _agents(files: ProjectFiles, named: str | Path | None, problems: Problems) -> Mapping[str, AgentConfig]:
-    """The agents of the folder that the user names, of the project, or the built-in ones."""
+    """The agents of the folder that the user names, else of the project, else the built-in ones."""
     none: Mapping[str, AgentConfig] = {}
     return problems.attempt(none, lambda: load_agents(agents_folder(files, named), files))
 
 
 def _project_file(files: ProjectFiles, problems: Problems) -> tuple[Document, dict[str, Any]]:
-    """`.rawko/config.yaml`, and what of its data can be used; empty where there is none."""
+    """`.rawko/config.yaml` and the usable part of its data; both empty where the file does not exist."""
     nothing = Document({}, str(files.root / CONFIG))
 
     def read() -> Document:
@@ -143,7 +143,7 @@ def _project_file(files: ProjectFiles, problems: Problems) -> tuple[Document, di
 
 
 def _users_file(workspace: Path, environ: Mapping[str, str], problems: Problems) -> tuple[Document, Layer]:
-    """The user's own file. One that lies in the workspace, where a tool could write it, may only tighten."""
+    """The user's own file. A file inside the workspace could be written by a tool, so there it may only tighten."""
     document = problems.attempt(Document({}, ""), lambda: user_document(environ))
     data = usable(document, file_model(), problems)
     if user_file(environ).resolve().is_relative_to(workspace):
@@ -151,7 +151,7 @@ def _users_file(workspace: Path, environ: Mapping[str, str], problems: Problems)
     return document, of_file("user", file_model().model_validate(data))
 
 
-# ---------------------------------------------------------------- what depends on several settings
+# ---------------------------------------------------------------- settings that depend on each other
 
 
 def _settings(
@@ -163,7 +163,7 @@ def _settings(
     problems: Problems,
     **known: Any,
 ) -> Settings:
-    """The layers over each other; what is wrong with several settings together joins `problems`."""
+    """Merge the layers into settings; contradictions between settings are added to `problems`."""
     merged = merge(layers)
     values = {row.name: merged.field(row) for row in rows(Settings) if row.key or row.name in flags}
     provider = provider_of(layers)
@@ -206,11 +206,11 @@ def _settings(
 
 
 def provider_of(layers: tuple[Layer, ...]) -> ProviderName:
-    """The provider asked for. A scenario or a cassette alone asks for the one that plays it:
+    """The effective provider. Without a named provider, a scenario or a cassette chooses the provider that plays it:
 
     --scenario x                                   scripted
-    RAWKO_PROVIDER=anthropic, --scenario x         anthropic: it is named, and by the user
-    --scenario x, provider: anthropic in a file    scripted: what is typed counts more than a file
+    RAWKO_PROVIDER=anthropic, --scenario x         anthropic: the user names it
+    --scenario x, provider: anthropic in a file    scripted: the command line wins over a file
     """
     typed, variables, *files = (layer.values for layer in layers)
     named: ProviderName | None = typed.get("provider") or variables.get("provider")
@@ -231,7 +231,7 @@ def provider_of(layers: tuple[Layer, ...]) -> ProviderName:
 
 
 def _recorded_model(cassette: Path) -> str | None:
-    """The model that a cassette was recorded with: the one that its requests name."""
+    """The model that a cassette was recorded with, from its header."""
     from rawko.providers.cassette.errors import CassetteError
     from rawko.providers.cassette.file import read_header
 
@@ -241,11 +241,11 @@ def _recorded_model(cassette: Path) -> str | None:
         raise ConfigError(f"cassette {error}") from error
 
 
-# ---------------------------------------------------------------- settings that are there already
+# ---------------------------------------------------------------- settings that were loaded before
 
 
 def project_of(settings: Settings) -> Project:
-    """The project in the workspace of some settings, or in the folder that a lane was begun from."""
+    """The project of some settings; in a lane, the project of the folder that the lane was created from."""
     place = settings.origin or settings.workspace
     known = settings.project or Project(place)
     return known.at(place)

@@ -1,7 +1,7 @@
-"""The shapes that the settings table has in files: `.rawko/config.yaml`, and the settings in a run's record.
+"""The pydantic models of the settings table: one for `.rawko/config.yaml`, one for the settings in a run's record.
 
-Both are pydantic models with a field for each row: of the type that the row's field has, with the row's bounds. They
-are made when they are first needed, since pydantic and the types of the blocks take long to import.
+Each has a field per row, with the type of the row's field and the row's limits. They are built on first use, since
+pydantic and the types of the blocks take long to import.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _TYPES: Final[Mapping[str, Any]] = {
     "MonitorUse": MonitorUse,
     "ServerName": ServerName,
 }
-"""What the annotations of the table name; mappings are read as dicts, whose defects have words of their own."""
+"""Types that annotations of the table name; mappings are read as dicts, whose defects have their own messages."""
 
 
 @cache
 def file_model() -> type[Data]:
-    """The model of `.rawko/config.yaml`: every row that has a key, with its default."""
+    """The model of `.rawko/config.yaml`: a field for every row that has a key, with its default."""
     fields: dict[str, Any] = {}
     for row in rows(Settings):
         if row.key:
@@ -67,7 +67,7 @@ def file_model() -> type[Data]:
 
 @cache
 def record_model() -> type[BaseModel]:
-    """The model of the settings in a run's record: every row that a record holds."""
+    """The model of the settings in a run's record: a field for every row that is recorded."""
     fields: dict[str, Any] = {}
     for row in rows(Settings):
         recorded = row.setting.recorded
@@ -79,13 +79,13 @@ def record_model() -> type[BaseModel]:
 
 
 def choices(row: Row) -> tuple[str, ...]:
-    """What a setting of a few words accepts; () of any other one."""
+    """The words that a setting accepts; () where it is not a choice of words."""
     kind = _type(row.type) if row.type else None
     return typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ()
 
 
 def _type(annotation: str) -> Any:
-    """The type that an annotation of the table names."""
+    """The type that an annotation in the table means."""
     holder = type("Holder", (), {"__annotations__": {"it": annotation}, "__module__": __name__})
     return typing.get_type_hints(holder, localns=dict(_TYPES), include_extras=True)["it"]
 
@@ -99,18 +99,18 @@ def _bounded(row: Row, annotation: str) -> Any:
 
 
 def default_of(row: Row) -> Any:
-    """The default of a setting's field; a block's is made anew."""
+    """The default of a setting's field; a new object for a block."""
     made = Settings.__dataclass_fields__[row.name].default_factory
     return made() if callable(made) else row.default
 
 
 def _default(row: Row) -> Any:
-    """The field's default; a key that may say nothing has None."""
+    """The default of the key; None where the key may be absent in a file."""
     return None if row.setting.file_type.endswith(" | None") else default_of(row)
 
 
 def _description(row: Row) -> str | None:
-    """What an editor shows of a key."""
+    """The description of a key in editors, from the row's note or its option's help."""
     flag = row.setting.flag
     told = row.setting.note or ("" if flag is None else flag.help.format(default=row.default))
     return _LINK.sub(r"\1", told).replace("`", "") or None

@@ -1,4 +1,5 @@
-"""The settings of a run of a pattern, such as `rawko gauntlet`: its built-in agents beside those of the project."""
+"""The settings of a run of a pattern, such as `rawko gauntlet`: the pattern's built-in agents added to the
+project's."""
 
 from __future__ import annotations
 
@@ -11,11 +12,11 @@ from rawko.config.settings import Settings
 
 
 def with_pattern(settings: Settings, pattern: str, parameters: Mapping[str, Any]) -> Settings:
-    """The settings with the agents of a pattern; an agent of the project stands in for the built-in one of its name.
+    """The settings with the agents of a pattern added; an agent of the project replaces the built-in agent of its name.
 
     Args:
-        pattern: Its name, which is that of the agent that runs it.
-        parameters: Those that are given (not None) stand in for those of that agent's file.
+        pattern: The pattern's name, which is also the name of the agent that runs it.
+        parameters: Values that replace the parameters in that agent's file, where not None.
 
     Raises:
         ConfigError: An agent's file is malformed.

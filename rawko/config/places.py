@@ -1,4 +1,4 @@
-"""The state folder: where rawko keeps what it remembers of a workspace, outside of it."""
+"""The state folder: the folder outside of a workspace in which rawko stores its runs and snapshots."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rawko.processes.private import make_private, touch_private
 from rawko.trust.errors import ConfigError
 
 STATE_POINTER: Final = "elsewhere"
-"""A file that names the state folder to use instead, beside this one."""
+"""Name of a file in a state folder that names the state folder to use instead."""
 _STATE_NAME_BYTES: Final = 200
-"""Of the workspace's name, for people; the whole path is in the digest behind it."""
+"""The most bytes of the workspace's name in the state folder's name; a digest of the whole path follows it."""
 
 
 def state_dir(workspace: Path, environ: Mapping[str, str]) -> Path:
-    """Where rawko keeps what it remembers of a workspace: outside of it, one folder per workspace.
+    """The state folder of a workspace: outside of it, one folder per workspace.
 
-    `RAWKO_STATE_DIR` replaces the user's data folder. The workspace of a fork shares the folder of its origin, and one
-    that has moved keeps its own: what is there under its present name is a pointer.
+    `RAWKO_STATE_DIR` replaces the user's data folder. A fork's workspace shares the state folder of its origin, and a
+    moved workspace keeps its state folder: the folder of its present path then holds a pointer to it.
     """
     own = own_state_dir(workspace, environ)
     pointer = own / STATE_POINTER
@@ -34,7 +34,7 @@ def state_dir(workspace: Path, environ: Mapping[str, str]) -> Path:
 
 
 def own_state_dir(workspace: Path, environ: Mapping[str, str]) -> Path:
-    """The state folder of a workspace by its path alone."""
+    """The state folder that belongs to a workspace by its path alone, ignoring pointers."""
     digest = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:12]
     called = os.fsdecode(os.fsencode(workspace.name or "root")[:_STATE_NAME_BYTES])
     name = f"{called}-{digest}"
@@ -47,10 +47,10 @@ def own_state_dir(workspace: Path, environ: Mapping[str, str]) -> Path:
 
 
 def share_state(workspace: Path, state: Path, environ: Mapping[str, str]) -> None:
-    """Let a workspace use the state folder of another one.
+    """Make a workspace use the state folder of another workspace.
 
     Raises:
-        ConfigError: It has runs of its own, or the pointer cannot be written.
+        ConfigError: The workspace has runs of its own, or the pointer file cannot be written.
     """
     own = own_state_dir(workspace, environ)
     if own == state:

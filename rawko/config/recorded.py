@@ -1,4 +1,4 @@
-"""Settings as a run's record holds them: plain data, and back. Which of them it holds is in the table."""
+"""Converts settings to the plain data of a run's record and back. The table says which settings are recorded."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from rawko.vocabulary.base import Data
 
 
 def recorded(settings: Settings, **instead: Any) -> dict[str, Any]:
-    """The settings that a record holds, as JSON.
+    """The recorded settings as JSON data.
 
     Args:
-        instead: Values to write in place of the settings' own, by name.
+        instead: Values by name that are written in place of the settings' own.
     """
     names = [row.name for row in rows(Settings) if row.setting.recorded != "never"]
     found = {name: instead.get(name, getattr(settings, name)) for name in names}
@@ -25,8 +25,8 @@ def recorded(settings: Settings, **instead: Any) -> dict[str, Any]:
 
 
 def taken_from(record: BaseModel) -> dict[str, Any]:
-    """The values of a record by the names of the fields of `Settings`; a setting that it leaves to the user is left
-    out."""
+    """The values of a record by the names of the fields of `Settings`, without settings that the record leaves to the
+    user."""
     said = record.model_fields_set
     return {
         row.name: getattr(record, row.name)

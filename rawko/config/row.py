@@ -1,16 +1,16 @@
-"""What one row of the settings table says: where a setting is written, how it is checked, who may set it.
+"""One row of the settings table: where a setting is written, how it is checked, who may set it.
 
-A row is a field of `Settings` (`rawko.config.settings`), made by `setting(...)`. All that is known of the setting
-stands there once; the command line, the file, the record, the JSON Schema and the tables of the documentation are made
-from it. Only the standard library is imported here: `rawko --help` reads the table.
+A row is a field of `Settings` (`rawko.config.settings`), made by `setting(...)`. It holds everything about the setting
+once; the command line, the file, the record, the JSON Schema and the tables of the documentation are generated from it.
+Only the standard library is imported here: `rawko --help` reads the table.
 
     max_iterations: int = setting(
         50,                                      # the default
         key="max_iterations",                    # in .rawko/config.yaml and in the user's own file
-        env="RAWKO_MAX_ITERATIONS",              # over the files
-        flag=Flag("--max-iterations", int, ...), # over all
-        minimum=1,                               # checked wherever it is written
-        why="a limit",                           # of its standing: what a project may do with it
+        env="RAWKO_MAX_ITERATIONS",              # wins over the files
+        flag=Flag("--max-iterations", int, ...), # wins over all
+        minimum=1,                               # checked in every layer
+        why="a limit",                           # reason of its standing: why a project may set it
     )
 """
 
@@ -27,12 +27,12 @@ Standing = Literal["free", "trust", "tightens"]
 """What a project's file may do with a setting: set it, set it with the user's trust, or only tighten it."""
 
 Meeting = Literal["project", "lower", "joined", "either"]
-"""What counts where the user's own file and the project's both say something: the project's value, the lower one, both
-lists (the user's first), or a switch that one of them turns on."""
+"""The effective value where both files set it: the project's value, the lower of both, both lists joined (the user's
+first), or true where either is true."""
 
 Recorded = Literal["required", "default", "current", "never"]
-"""Whether a run's record holds the value, and what stands for it in a record that does not: a defect, the default, or
-the present setting of the user who goes on with the run."""
+"""Whether a run's record has the value, and what a record without it means: "required": a defect; "default": the
+default; "current": the present setting of the user who resumes the run."""
 
 MISSING: Final = dataclasses.MISSING
 _METADATA: Final = "setting"
@@ -42,8 +42,8 @@ class Flag(NamedTuple):
     """An option of the command line.
 
     Attributes:
-        name: As it is typed; a switch that can be turned off as well is `--x/--no-x`.
-        type: What is typed after it; bool for a switch.
+        name: The option as typed; a switch that can also be turned off is `--x/--no-x`.
+        type: The type of its value; bool for a switch.
         help: One sentence; `{default}` stands for the default.
     """
 
@@ -55,27 +55,27 @@ class Flag(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What a person may type for it, each by itself."""
+        """The accepted spellings, one by one: `--x`, `--no-x`."""
         return tuple(self.name.split("/"))
 
 
 class Setting(NamedTuple):
-    """All that is known of a setting but its name, its type and its default, which are those of its field.
+    """Everything about a setting except its name, type and default, which the field has.
 
     Attributes:
-        key: Its name in the files; "" where no file may hold it.
+        key: The key in the files; "" where no file may set it.
         env: The environment variable; "" for none.
         flag: The option of the command line, if there is one.
-        minimum: The least number.
-        accepted: What is accepted, in words, where the type does not say it.
-        file_type: Its type in a file, where that is another one than the field's.
-        is_path: It names a file: relative to the folder of the file that says so, else to the current folder.
-        standing: What a project may do with it; `why` says why.
-        meeting: What counts where both files say something.
-        recorded: Whether a run's record holds it; `record_type` is its type there, where it is another one.
-        can_change: A run that goes on may be given another value.
-        note: What stands behind its key in the documentation, and `shown` its default there.
-        parts: Of a block: what is said of its fields, by name; the others are as the block's row.
+        minimum: The smallest number that is accepted.
+        accepted: The accepted values in words, where the type does not say them.
+        file_type: The type in a file, where it differs from the field's.
+        is_path: The value is a path, relative to the folder of the file that sets it, else to the current folder.
+        standing: What a project's file may do with it; `why` is the reason.
+        meeting: The effective value where both files set it.
+        recorded: Whether a run's record has it; `record_type` is its type there, where it differs.
+        can_change: A resumed run accepts another value.
+        note: The text beside its key in the documentation; `shown` is the default shown there.
+        parts: For a block: the settings of its fields, by name; other fields are as the block's row says.
     """
 
     key: str = ""
@@ -97,12 +97,12 @@ class Setting(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of the table, or a part of one.
+    """A row of the table, or a part of a block.
 
     Attributes:
-        name: Of the field of `Settings`; of a part `block.part`.
-        type: The field's annotation, as it is written; "" of a part, whose block knows it.
-        default: Of the field; None of a part.
+        name: The name of the field of `Settings`; `block.part` for a part.
+        type: The annotation of the field as written; "" for a part, whose type the block knows.
+        default: The default of the field; None for a part.
     """
 
     name: str
@@ -112,26 +112,26 @@ class Row(NamedTuple):
 
     @property
     def key(self) -> str:
-        """In the files: `max_iterations`, `bash.extra_env`."""
+        """The key in the files: `max_iterations`, `bash.extra_env`."""
         return self.setting.key
 
     @property
     def field(self) -> str:
-        """The field of `Settings` that it is, or is a part of."""
+        """The field of `Settings` that the row is, or is a part of."""
         return self.name.partition(".")[0]
 
     @property
     def part(self) -> str:
-        """Its name within its block; "" of a whole row."""
+        """The name within the block; "" for a whole row."""
         return self.name.partition(".")[2]
 
 
 def setting(default: Any = MISSING, /, **known: Any) -> Any:
-    """A field of `Settings` with what is known of it.
+    """A field of `Settings` with its row.
 
     Args:
-        default: A value, or `made(...)` for one that is made when it is needed; none where there is no default.
-        known: See `Setting`.
+        default: A value, or `made(...)` for a default built on first use; absent where the setting has no default.
+        known: The attributes of `Setting`.
     """
     metadata = {_METADATA: Setting(**known)}
     if isinstance(default, _Made):
@@ -146,13 +146,13 @@ class _Made(NamedTuple):
 
 
 def made(module: str, name: str) -> _Made:
-    """The default of a block: the class of that name without arguments; its module is loaded when it is needed."""
+    """The default of a block: an instance of this class, without arguments; the module is imported on first use."""
     return _Made(lambda: getattr(import_module(module), name)())
 
 
 @cache
 def rows(table: type) -> tuple[Row, ...]:
-    """The rows of a table, blocks whole, in its order."""
+    """The rows of a table in its order, blocks not split."""
     return tuple(
         Row(f.name, f.metadata[_METADATA], str(f.type), None if f.default is MISSING else f.default)
         for f in dataclasses.fields(table)
@@ -162,7 +162,7 @@ def rows(table: type) -> tuple[Row, ...]:
 
 @cache
 def leaves(table: type) -> tuple[Row, ...]:
-    """The same with each block's parts in its place, where the block names them."""
+    """The rows of a table in its order, with a block's parts in place of the block where it names parts."""
     return tuple(leaf for row in rows(table) for leaf in _leaves(row))
 
 

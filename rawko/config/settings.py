@@ -1,10 +1,10 @@
-"""The table of settings: one field for each, with all that is known of it.
+"""The table of settings: one field per setting, with everything about it.
 
-To add a setting, add its row here and use `settings.NAME` where it counts. The option of the command line, the key of
-`.rawko/config.yaml` and of the user's own file, the environment variable, the record of runs, the JSON Schema, the
-order in which they lie over each other, what a project may do with it, and the tables in `docs/command-line.md` and
-`docs/trust.md` (`python -m rawko.config.docs` writes them) are made from the row. `rawko.config.row` explains what a
-row may say. Types that take long to import are loaded where they are needed (`rawko.config.models`).
+To add a setting, add its row here and use `settings.NAME` in the code. The option of the command line, the key of
+`.rawko/config.yaml` and of the user's own file, the environment variable, the field in run records, the JSON Schema,
+the merging of layers, the trust it needs, and the tables in `docs/command-line.md` and `docs/trust.md` (`python -m
+rawko.config.docs` writes them) come from the row. `rawko.config.row` explains the parts of a row. Types that take long
+to import are loaded where they are needed (`rawko.config.models`).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 ProviderName = Literal["anthropic", "openai", "scripted", "cassette"]
 WIRES: Final[tuple[ProviderName, ...]] = ("anthropic", "openai")
-"""Providers that ask a model; the others play a file."""
+"""Providers that ask a model over the network; the others play a file."""
 PROVIDERS: Final[tuple[ProviderName, ...]] = get_args(ProviderName)
 Headless = Literal["fail", "park", "default"]
-"""What a run does with a question without a person to answer: fail, wait in its journal, or take the default answer."""
+"""What a run does with a question that no person can answer: fail, wait in its journal, or take the default answer."""
 HEADLESS: Final[tuple[Headless, ...]] = get_args(Headless)
 
 _PLAYS = "it says what the model answers"
@@ -39,24 +39,24 @@ _LIMIT = "a limit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything a session needs to know.
+    """All settings of a session.
 
     Attributes:
         workspace: The folder that agents work in.
-        state_dir: Where rawko keeps what it remembers of this workspace; outside of it.
-        agents: By name, in a stable order.
-        cassette: The file that the provider of this name plays.
-        record: The file that everything the provider answers is recorded into.
-        prompts_dir: A folder with templates that stand in for rawko's own.
+        state_dir: The folder outside of the workspace in which rawko stores its runs and snapshots.
+        agents: Agents by name, in a stable order.
+        cassette: The recording that the provider `cassette` plays.
+        record: The file into which the provider's answers are recorded.
+        prompts_dir: A folder with templates that replace rawko's own.
         project_instructions: Text of AGENTS.md or CLAUDE.md, or "".
-        environ: The environment that they were read from; keys and what commands may see come from it.
-        project: The project's files and what the user has granted it; None: `of_project` makes one that grants nothing.
-        of_project: Which of `scenario`, `cassette` the project's file names, and not the user.
-        of_user: `mcp` and `prompts_dir` as the user's own file has them: no project's, so they need no trust.
-        origin: The folder whose charts, functions and templates count, of a lane: that of the run above; None: the
+        environ: The environment that the settings were read from; keys and the variables of commands come from it.
+        project: The project's files and the user's grants; None: `project_of` makes a project without grants.
+        of_project: Which of `scenario` and `cassette` come from the project's file, not from the user.
+        of_user: `mcp` and `prompts_dir` as set in the user's own file; the user's values need no trust.
+        origin: For a lane: the folder of the parent run, from which charts, functions and templates are read; None: the
             workspace.
-        command_env: Variables that are set for every command of the run: those of a lane.
-        bindings: The module that the user names for agents' own charts, over the project's.
+        command_env: Variables that are set for every command of the run; used for lanes.
+        bindings: The module with functions for agents' own charts that the user names; wins over the project's.
     """
 
     workspace: Path = setting(recorded="required")
@@ -417,4 +417,4 @@ OTHER_VARIABLES: Final[Mapping[str, str]] = {
     "`RAWKO_FLEET_URL` (`postgresql://…`), `RAWKO_FLEET_DIR`": "no [fleet](fleet.md); your data folder",
     "`RAWKO_CONFIG` (your own file of settings)": "`config.yaml` in your own configuration folder",
 }
-"""Variables that are read where they are used, since no file may hold what they say; and what stands for them."""
+"""Variables that are read where they are used, since no file may hold their values; each with its default."""

@@ -1,7 +1,7 @@
-"""What of a project's settings needs trust: the items that the table of settings makes of a `.rawko/config.yaml`, and
-what is left of the settings without.
+"""The trust items of a project's `.rawko/config.yaml`, found with the table of settings, and the settings that remain
+without trust.
 
-Settings are plain data here, as they stand in the file; their shape is checked elsewhere.
+Settings are plain data here, as in the file; their shape is checked elsewhere.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ CONFIG: Final = ".rawko/config.yaml"
 
 
 def file_rows() -> tuple[Row, ...]:
-    """The rows of all settings that a project's file may hold, blocks by their parts."""
+    """The rows of all settings that a project's file may set, with blocks split into their parts."""
     return tuple(row for row in leaves(Settings) if row.key)
 
 
 def settings_items(document: Document, files: ProjectFiles) -> Iterator[Item]:
-    """What the settings in a project's file ask for, in the order of the table.
+    """The trust items of a project's settings file, in the order of the table.
 
     Raises:
-        ConfinedError: A file that they name leads out of the project, is none, or is too large.
+        ConfinedError: A file that the settings name lies outside of the project, is not a file, or is too large.
     """
     data = document.data if isinstance(document.data, Mapping) else {}
     finder = _Finder(document, files)
@@ -46,7 +46,7 @@ def settings_items(document: Document, files: ProjectFiles) -> Iterator[Item]:
 
 
 def without_trust(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that take effect in a project that is not trusted: free ones, and those that tighten."""
+    """The settings that take effect in an untrusted project: free ones, and those that only tighten."""
     kept: dict[str, Any] = {}
     for row in file_rows():
         name = row.key
@@ -65,7 +65,7 @@ def without_trust(data: Mapping[str, Any]) -> dict[str, Any]:
             else:
                 kept[outer] = value
     if kept.get("headless") == "default" and not kept.get("default_answers"):
-        del kept["headless"]  # nothing is left to answer with: questions wait
+        del kept["headless"]  # without answers, questions wait
     return kept
 
 
@@ -78,8 +78,8 @@ _REST: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 
 def is_tightening(rule: str) -> bool:
-    """Whether a rule only takes something away: the default asks, and reading is free. One that is malformed gives
-    nothing: the settings are refused for it."""
+    """Whether a rule only restricts: the default is to ask, and reading is free. A malformed rule counts as
+    restricting, since the settings are refused because of it."""
     try:
         return parse_rule(rule).decision != "allow"
     except RuleError:
@@ -119,7 +119,7 @@ def _base_url(find: _Finder, name: str, value: Any) -> Iterator[Item]:
 
 
 def _played(find: _Finder, name: str, value: Any) -> Iterator[Item]:
-    """A file that stands for a model; a scenario may also be a shipped one, by its name."""
+    """The item of a file that plays a model; a scenario may also be a shipped one, named without a path."""
     limit = MAX_CASSETTE_BYTES
     is_file = name == "cassette" or is_scenario_file(value)
     data = find.files.read(value, limit=limit) if is_file else None
@@ -127,7 +127,8 @@ def _played(find: _Finder, name: str, value: Any) -> Iterator[Item]:
 
 
 def monitor_files(document: Document) -> Iterator[str]:
-    """Charts of the project that its settings name as monitors; what is malformed is reported with the settings."""
+    """The charts of the project that its settings name as monitors; malformed entries are reported with the
+    settings."""
     told = document.data.get("monitors") if isinstance(document.data, Mapping) else None
     for one in told if isinstance(told, list) else ():
         name = one.get("monitor") if isinstance(one, Mapping) else one
@@ -136,12 +137,12 @@ def monitor_files(document: Document) -> Iterator[str]:
 
 
 def is_scenario_file(scenario: str) -> bool:
-    """Whether a scenario is named by its file; else by the name of a shipped one."""
+    """Whether a scenario is named by a file path; otherwise it is the name of a shipped one."""
     return "/" in scenario or scenario.endswith((".yaml", ".yml"))
 
 
 def _rules(find: _Finder, name: str, value: Any) -> Iterator[Item]:
-    """An `allow` depends on what stands before it: it covers the whole list."""
+    """An item per `allow` rule. Its effect depends on the rules before it, so its hash covers the whole list."""
     for number, rule in enumerate(value):
         if not is_tightening(rule):
             yield find.item("rule", f"rules.{rule}", f"rule {rule!r}", "rules", number, content=list(value))
@@ -180,7 +181,7 @@ def _mcp(find: _Finder, name: str, value: Any) -> Iterator[Item]:
 
 
 def _evidence(find: _Finder, name: str, value: Any) -> Iterator[Item]:
-    """One item for each check: a command that is run without a question, with files that agents have written."""
+    """One item per check: a command that runs without asking, on files that agents have written."""
     for number, demand in enumerate(value):
         if is_check(demand):
             command = demand["check"]
@@ -189,10 +190,10 @@ def _evidence(find: _Finder, name: str, value: Any) -> Iterator[Item]:
 
 
 def agent_checks(agents: Mapping[str, AgentConfig], folder: str) -> tuple[Item, ...]:
-    """One item for each check that an agent's file of the project demands, also as the parameter `check` of its chart.
+    """One item per check in the project's agent files, including the parameter `check` of an agent's chart.
 
     Args:
-        folder: Of the files, relative to the project.
+        folder: The folder of the agent files, relative to the project.
     """
     parameters = tuple(
         Item(
@@ -220,10 +221,10 @@ def agent_checks(agents: Mapping[str, AgentConfig], folder: str) -> tuple[Item, 
 
 
 def agent_fallbacks(agents: Mapping[str, AgentConfig], folder: str) -> tuple[Item, ...]:
-    """One item for each provider that an agent's file of the project falls back to.
+    """One item per provider that an agent file of the project falls back to.
 
     Args:
-        folder: Of the files, relative to the project.
+        folder: The folder of the agent files, relative to the project.
     """
     return tuple(
         Item(
@@ -239,7 +240,7 @@ def agent_fallbacks(agents: Mapping[str, AgentConfig], folder: str) -> tuple[Ite
 
 
 def is_check(demand: Any) -> bool:
-    """Whether a demanded piece of evidence is a command."""
+    """Whether an entry of `evidence` is a command."""
     return isinstance(demand, Mapping) and demand.get("check") is not None
 
 
@@ -248,7 +249,7 @@ def _word(word: str) -> str:
 
 
 def _scripts(files: ProjectFiles, command: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """Files of the project that a command line names: as words, after `=`, and as the module of `-m`."""
+    """Files of the project in a command line: its words, values after `=`, and the module after `-m`."""
     words = [part for word in command for part in (word, word.partition("=")[2]) if part]
     words += [after.replace(".", "/") + end for before, after in pairwise(command) if before == "-m" for end in _MODULE]
     for word in dict.fromkeys(words):
@@ -265,7 +266,7 @@ _MODULE: Final = (".py", "/__main__.py", "/__init__.py")
 
 
 def _prompts(find: _Finder, name: str, value: Any) -> Iterator[Item]:
-    """One item for each template: what the model is told, and what rawko's own rules for it are replaced with."""
+    """One item per template: it replaces rawko's own prompt, and with it rawko's own rules for the model."""
     for machine in find.files.names(value) or ():
         folder = f"{value}/{machine}"
         if not find.files.is_folder(folder):

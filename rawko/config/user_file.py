@@ -1,4 +1,4 @@
-"""The user's own file of settings: below what a project's file says, and with no question, since it is theirs."""
+"""The user's own settings file: a layer below the project's file; it needs no trust, since the user wrote it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ MAX_BYTES: Final = 4_000_000
 
 
 def user_file(environ: Mapping[str, str]) -> Path:
-    """Where it is, or would be: `RAWKO_CONFIG`, else `config.yaml` in the user's configuration folder."""
+    """The path of the user's settings file, existing or not: `RAWKO_CONFIG`, else `config.yaml` in the configuration
+    folder."""
     named = environ.get("RAWKO_CONFIG")
     if named:
         return Path(named).absolute()
@@ -25,11 +26,11 @@ def user_file(environ: Mapping[str, str]) -> Path:
 
 
 def user_document(environ: Mapping[str, str]) -> Document:
-    """What it says, with its places; empty where there is none.
+    """The user's settings file as a document with places; empty where the file does not exist.
 
     Raises:
-        ConfigError: It cannot be read, others could have written it, or it is no YAML; one that `RAWKO_CONFIG` names
-            is not there.
+        ConfigError: The file cannot be read, another user could have written it, or it is not YAML; or the file that
+            `RAWKO_CONFIG` names does not exist.
     """
     path = user_file(environ)
     try:
@@ -49,7 +50,7 @@ def user_document(environ: Mapping[str, str]) -> Document:
 
 
 def _check_owner(path: Path, info: os.stat_result) -> None:
-    """Refuse a file that another user could have written: its rules need no trust."""
+    """Refuse a file that another user could have written, since its rules need no trust."""
     if info.st_uid not in (os.geteuid(), 0) or info.st_mode & 0o022:
         raise ConfigError(f"{path}: others can write it; accepted: a file of your own (chmod go-w {path})")
     if info.st_size > MAX_BYTES:

@@ -1,1 +1,1 @@
-"""What is wrong with settings: defects of files with their places, collected and told at once."""
+"""Defects of settings: found in all files with their places, and reported together."""

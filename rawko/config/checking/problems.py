@@ -1,4 +1,4 @@
-"""All that is wrong with some settings, collected, and told once: defects of files first, each file's by line."""
+"""Collects all problems of settings, to report them together: defects of files first, sorted by line in each file."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Problems:
-    """Problems as they are found.
+    """Problems of settings, in the order in which they are found.
 
     Attributes:
-        defects: Of files, with their places.
-        texts: All others: of the command line, of the environment, and what several settings say together.
+        defects: Defects of files, with their places.
+        texts: All other problems: of the command line, of the environment, and of settings that contradict each other.
     """
 
     defects: list[Defect] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Problems:
         return bool(self.defects or self.texts)
 
     def attempt(self, otherwise: T, read: Callable[[], T]) -> T:
-        """What is read, or `otherwise` where it cannot be used: then the problem joins the others."""
+        """The result of `read`; where it raises, the problem is recorded and `otherwise` is returned."""
         try:
             return read()
         except DocumentError as error:
@@ -44,18 +44,18 @@ class Problems:
         return otherwise
 
     def lines(self) -> list[str]:
-        """One text per problem; files in the order in which their first defects were found."""
+        """One line per problem; files in the order in which their first defects were found."""
         sources = dict.fromkeys(defect.source for defect in self.defects)
         found = [defect for source in sources for defect in sorted(set(self.defects)) if defect.source == source]
         return [*map(str, found), *self.texts]
 
     def error(self) -> ConfigError:
-        """All of them as one error."""
+        """All problems as one error."""
         return ConfigError("\n".join(self.lines()))
 
 
 def usable(document: Document, model: type[Data], problems: Problems) -> dict[str, Any]:
-    """The data of a file without the outermost keys in which something is wrong; the defects join `problems`.
+    """The data of a file without the top-level keys that have a defect; the defects are added to `problems`.
 
     `{modl: x, max_iterations: many, sandbox: true}` gives `{sandbox: true}` and two defects.
     """

@@ -1,5 +1,6 @@
-"""What is wrong with the rules of a file, each with its place: its form, tools that there are not, agents that there
-are not. States and patterns are checked where the tools and machines of the run are known.
+"""Defects of the rules in a settings file, each with its place: malformed rules, unknown tools, unknown agents.
+
+States and patterns are checked later, where the tools and machines of the run are known.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from rawko.vocabulary.documents import Defect, Document, accepted
 
 
 def rule_defects(document: Document, agents: Collection[str]) -> Iterator[Defect]:
-    """The defects of the rules in a file, in its order; an entry that is no text is the file model's to report.
+    """The defects of the rules in a file, in file order; entries that are not text are reported by the file model.
 
     Args:
-        agents: The names of all agents; empty where they cannot be read: then these names are not checked.
+        agents: The names of all agents; empty where they cannot be read: then names of agents are not checked.
     """
     rules = document.data.get("rules") if isinstance(document.data, Mapping) else None
     for number, text in enumerate(rules if isinstance(rules, list) else (), 1):
@@ -38,5 +39,5 @@ def _problems(text: str, agents: Collection[str]) -> Iterator[str]:
 
 
 def _is_known(rule: Rule) -> bool:
-    """Whether there may be such a tool; those of MCP servers are known when the servers run."""
+    """Whether the rule's tool may exist; tools of MCP servers are known only when the servers run."""
     return rule.tool.startswith(MCP_PREFIX) or any(map(rule.is_about, (*TOOLS, MCP_PREFIX)))

@@ -1,4 +1,4 @@
-"""Values of a file that have the right type and cannot be used all the same, each with its place."""
+"""Values of a settings file that have the right type but cannot be used, each with its place."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rawko.vocabulary.documents import Defect, Document
 
 
 def value_defects(document: Document, is_folder: Callable[[str], bool]) -> Iterator[Defect]:
-    """The defects of a file's values: an address that is no URL, a folder of templates that is none.
+    """The defects of a file's values: an address that is not a URL, a templates folder that does not exist.
 
     Args:
-        is_folder: Whether a path that the file names is a folder, seen from where the file's paths count.
+        is_folder: Whether a path is a folder, resolved as the file's paths are.
     """
     data = document.data if isinstance(document.data, Mapping) else {}
     for key in ("base_url", "openai_base_url"):
@@ -28,7 +28,7 @@ ADDRESS = "accepted: a URL like http://localhost:11434"
 
 
 def is_address(url: str) -> bool:
-    """Whether a model can be asked there: http or https, with a host, and a port that is one."""
+    """Whether a URL can be the address of a model: http or https, with a host and a valid port."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
