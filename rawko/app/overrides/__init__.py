@@ -1,1 +1,1 @@
-"""Manual overrides: what a person asks of a run that is not over, beside cancelling it and answering its questions."""
+"""Manual overrides of an open run: force an agent, skip a step, retry at once, tell the arbiter something."""

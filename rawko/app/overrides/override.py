@@ -1,6 +1,6 @@
-"""Overrides as data: force an agent, skip a step, retry at once, tell the arbiter something; and what became of one.
+"""Overrides as data: force an agent, skip a step, retry at once, tell the arbiter something; and the reply to each.
 
-A machine takes each of them as an event of its chart, so that it is journalled, explained and replayed like any other.
+A machine takes an override as an event of its chart, so it is journalled, explained and replayed like any other event.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ EVENTS: Final[Mapping[str, str]] = {
     "retry": "RETRY",
     "tell": "USER_MESSAGE",
 }
-"""The event that each of them is."""
+"""The event that each kind of override is sent as."""
 MAX_TEXT_CHARS: Final = 10_000
 ENDED: Final = "the run has ended"
-"""The receipt of an override that no machine is left to take."""
+"""The receipt of an override that arrives after the end of the machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Override:
 
     Attributes:
         text: The agent's name for `force`, the message for `tell`; else empty.
-        id: Stands in the event, so that one that was journalled is not taken twice.
+        id: Part of the event, so that an override that is in the journal already is not taken twice.
     """
 
     kind: Kind
@@ -48,7 +48,7 @@ class Override:
 
     @classmethod
     def new(cls, kind: Kind, text: str, who: str) -> Override:
-        """One with an id of its own."""
+        """An override with a new id."""
         return cls(kind, text, who, uuid4().hex)
 
     @property
@@ -63,12 +63,12 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What became of an override.
+    """The reply to an override.
 
     Attributes:
-        receipt: As of `Receipt`, or `ENDED`.
-        state: Active states of the machine that was asked, afterwards.
-        why: Why it was not taken; empty where it was.
+        receipt: A value of `Receipt`, or `ENDED`.
+        state: Active states of the machine after it was asked.
+        why: Why the machine did not take the override; empty where it did.
     """
 
     receipt: str
@@ -84,23 +84,23 @@ class Reply:
 
     @classmethod
     def of_json(cls, data: Mapping[str, Any]) -> Reply:
-        """As `to_json` gives it.
+        """Read a reply from the data that `to_json` gives.
 
         Raises:
-            KeyError, TypeError: It is none.
+            KeyError, TypeError: The data is no reply.
         """
         return cls(str(data["receipt"]), tuple(map(str, data["state"])), str(data["why"]))
 
 
 def check_override(kind: str, text: str, *, run: str, agent: str | None, agents: Collection[str]) -> Kind:
-    """Refuse an override that no state of the run could take; its kind.
+    """The kind of an override that some state of the run could take; others are refused.
 
     Args:
-        agent: The one that works alone in the run; None under the arbiter.
+        agent: The agent that works alone in the run; None in a run with an arbiter.
         agents: Names of all agents of the run.
 
     Raises:
-        ConfigError: Says what would be accepted.
+        ConfigError: No state could take it; the message says what would be accepted.
     """
     if kind not in EVENTS:
         raise ConfigError(f"{kind!r} is no override{accepted(KINDS, found=kind)}")
@@ -124,7 +124,7 @@ def check_override(kind: str, text: str, *, run: str, agent: str | None, agents:
 
 
 def why_refused(machine: Interpreter, override: Override, receipt: str) -> str:
-    """Why a machine does not take an override, in words: the guards that deny it, or the states that would take it."""
+    """Why a machine does not take an override, in words: the guards that refuse it, or states that would take it."""
     name, data = override.event
     found = machine.why_not(name, **data)
     states = " ".join(shown_states(machine.configuration))

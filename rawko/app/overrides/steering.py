@@ -1,4 +1,4 @@
-"""Giving overrides to the machines of a run that is at work, and telling what became of them."""
+"""Gives overrides to the machines of a running run, and reads from the journal which of them were taken."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _PAGE = 500
 
 
 async def give(actor: Actor, override: Override) -> Reply:
-    """Send an override to the machine that it is for, and wait for the step that consumes it.
+    """Send an override to the machine that it addresses, and wait for the step that consumes it.
 
     Args:
-        actor: The root of the run's machines. A retry is for the one among them that waits for a next try.
+        actor: The root of the run's machines. A retry goes to the machine that waits for its next attempt.
     """
     machine = _addressed(actor, override)
     name, data = override.event
@@ -42,7 +42,7 @@ def _addressed(actor: Actor, override: Override) -> Member:
 
 
 def refusal_of(machines: Iterator[Interpreter], override: Override) -> str:
-    """Why none of some machines at rest would take an override; "" where one would. The first is the root."""
+    """Why no machine of an idle run would take an override; "" where one would. The first of `machines` is the root."""
     name, data = override.event
     root = next(machines)
     asked = [root, *(machines if override.kind == "retry" else ())]
@@ -56,7 +56,7 @@ async def journalled(journal: Journal, run: str, snapshot: Mapping[str, Any] | N
     """Ids of the overrides that a run's machines have taken, or that wait in their queues.
 
     Args:
-        snapshot: Of the machines that go on.
+        snapshot: The machines from which the run continues.
     """
     found = {_request(data) for data in _queued(snapshot)} if snapshot is not None else set()
     after = 0

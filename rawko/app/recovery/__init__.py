@@ -1,5 +1,6 @@
-"""Whether record, journal and snapshots of a run belong together, and what is done where the journal is the older one.
+"""Whether record, journal and snapshots of a run are consistent, and the repair where the journal is the older one.
 
-`fit` judges, from what was read; `finding` reads it; `begun` keeps how far a run has come beside its journal; `setback`
-brings the files back to what the journal knows.
+`consistency` judges data that `reading` has read; `last_tool` notes beside the journal how far a run has come;
+`setback` sets the files back to the state that the journal knows. The `halting` modules stop a run on a fault of the
+machine that it runs on.
 """

@@ -1,8 +1,8 @@
-"""Whether what is kept of a run belongs together: its record, its journal, its snapshots. Pure: from what was read.
+"""Judges whether record, journal and snapshots of a run are consistent. Pure: works on data that was read before.
 
-journal    1 2 3 4 5 6 7 8 9            the snapshots of a run, each with the row that was the latest then:
-snapshots  0     4     7                all is well: the journal knows how each of them came about
-snapshots  0     4     7     10    13   the journal has lost its end: what it knows is the snapshot of row 7
+journal    1 2 3 4 5 6 7 8 9            snapshots of a run, each with the row that was the latest when it was taken:
+snapshots  0     4     7                consistent: the journal has the steps that led to each snapshot
+snapshots  0     4     7     10    13   the journal has lost its last rows: set the files back to the snapshot of row 7
 
 """
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is kept of a run.
+    """The stored facts about a run.
 
     Attributes:
-        last: Number of the journal's latest row; 0 where it holds nothing of the run.
+        last: Number of the journal's latest row; 0 where it has no rows of the run.
         known: Commit of the latest snapshot that the journal names; None where it names none.
-        chain: The snapshots from that one on, oldest first; all of them where it is not among them.
-        begun: Row after which a tool was begun last; 0 where none was.
-        has_report: The run has come to an end, or to a question.
-        rewinds: Rows in which it was set back.
+        chain: The snapshots from `known` on, oldest first; all snapshots where `known` is not among them.
+        begun: Row after which the last tool was started; 0 where none was.
+        has_report: The run has ended, or stopped with a question.
+        rewinds: Rows in which the run was rewound.
     """
 
     last: int
@@ -41,10 +41,10 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The journal has lost its last rows.
+    """Says that the journal has lost its last rows.
 
     Attributes:
-        last: The latest row that it still has.
+        last: The latest row that the journal still has.
         target: The files as of that row.
     """
 
@@ -54,11 +54,11 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What was found.
+    """The result of the consistency check.
 
     Attributes:
-        problem: Why nobody can go on from what is there; None where one can.
-        lost: Where one can go on, but from an earlier step than the files are of.
+        problem: Why the run cannot be resumed; None where it can.
+        lost: Set where the run can be resumed, but from an earlier step than that of the files.
     """
 
     problem: str | None = None
@@ -66,7 +66,7 @@ class Fit:
 
 
 def judge(kept: Kept) -> Fit:
-    """Whether one can go on from what is kept of a run."""
+    """Whether a run can be resumed from its stored facts, and from which step."""
     if not kept.last:
         return Fit(_EMPTIED) if _has_done_something(kept) else Fit()
     if not kept.chain:
@@ -88,12 +88,12 @@ _OTHER_SNAPSHOTS = "the snapshots of its files are others than its journal names
 
 
 def _has_done_something(kept: Kept) -> bool:
-    """Before the first row is committed, the files were looked at once, and nothing else has happened."""
+    """Whether the run has done more than take the first snapshot, which is taken before the first row is committed."""
     return kept.has_report or kept.begun > 0 or bool(kept.rewinds) or any(link.row != 0 for link in kept.chain[1:])
 
 
 def _since_set_back(kept: Kept) -> list[Link]:
-    """The chain from where the files were last set back to what the journal knows, if they were."""
+    """The chain from the latest restore that set the files back to a row of the journal; else the whole chain."""
     chain = list(kept.chain)
     ends = [at for at, link in enumerate(chain) if link.is_set_back and (link.row or 0) <= kept.last]
     return chain[ends[-1] :] if ends else chain

@@ -1,4 +1,4 @@
-"""How a call ends where the run has to stop: not at all."""
+"""The end of a call in a run that has been halted: it never returns."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from typing import NoReturn
 
 
 async def halted() -> NoReturn:
-    """Wait until the run is stopped."""
+    """Wait forever; the task is cancelled when the run stops."""
     await asyncio.Event().wait()
     raise AssertionError("nobody sets the event")

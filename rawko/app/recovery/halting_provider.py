@@ -1,8 +1,7 @@
-"""A model that cannot be asked because this process has run out of something stops the run where it stands.
+"""A provider that halts the run when this process lacks a resource that every model call needs.
 
-The machine is not told of it, as with a workspace that cannot be recorded (`rawko.app.recovery.halting_workspace`):
-the call waits until
-the run is stopped, and a resume makes it.
+The machine gets no error, as with a workspace that cannot be captured (`rawko.app.recovery.halting_workspace`): the
+call waits until the run is stopped, and a resume repeats it.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from rawko.runtime.shortage import shortage_of
 
 
 class HaltingProvider:
-    """A provider as the machines see it.
+    """The provider that the machines of a run call.
 
     Args:
-        halt: Told why the run has to stop.
+        halt: Called with the reason why the run has to stop.
     """
 
     def __init__(self, provider: Provider, halt: Callable[[str], None]) -> None:
@@ -46,7 +45,7 @@ class HaltingProvider:
             raise
 
     async def aclose(self) -> None:
-        """It is closed by whoever opened it."""
+        """Do nothing: the owner of the wrapped provider closes it."""
 
     async def _or_halt(self, error: ProviderError) -> None:
         what = shortage_of(error)

@@ -1,8 +1,8 @@
-"""A workspace that cannot be recorded any more stops the run where it stands.
+"""A workspace that halts the run when it cannot be captured.
 
-A full disk, a folder that has become read-only: nothing that an agent did wrong, and nothing that another agent could
-do better. So the machine is not told of it; the call waits until the run is stopped, and since its end is not in the
-journal, the run goes on with that very call once somebody has mended what is broken.
+A full disk or a read-only folder is no fault of an agent, and no other agent could do better. So the machine gets no
+error: the call waits until the run is stopped. The journal holds no end of the call, so a resume repeats it after the
+fault was removed.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Result = TypeVar("Result")
 
 
 class HaltingWorkspace:
-    """A workspace as the machines see it.
+    """The workspace that the machines of a run call.
 
     Args:
-        halt: Told why the run has to stop; called once at most.
+        halt: Called at most once, with the reason why the run has to stop.
     """
 
     def __init__(self, workspace: Workspace, halt: Callable[[str], None]) -> None:
@@ -34,7 +34,7 @@ class HaltingWorkspace:
         return self._workspace.root
 
     async def capture(self, label: str, touched: Sequence[str] | None = None) -> Snapshot:
-        """As the workspace's; but a run that is being cancelled is told of a failure, and ends."""
+        """Capture the workspace; while a run is being cancelled, a failure is raised, so that the run can end."""
         captured = self._workspace.capture(label, touched)
         return await captured if label == CANCELLED_LABEL else await self._or_halt(captured)
 
@@ -51,7 +51,7 @@ class HaltingWorkspace:
         return await self._or_halt(self._workspace.diff(before, after))
 
     async def aclose(self) -> None:
-        """It is closed by whoever opened it."""
+        """Do nothing: the owner of the wrapped workspace closes it."""
 
     async def _or_halt(self, work: Awaitable[Result]) -> Result:
         try:

@@ -1,7 +1,8 @@
-"""How far a run has come, kept beside its journal: the row after which a tool was begun last.
+"""A mark beside the journal: the number of the row after which the last tool was started.
 
-A journal that has lost its last rows (a power loss, an older copy put back) does not know what was begun in them. This
-mark does: it is written before each tool that may write, by one write of twenty bytes in place.
+A journal that has lost its last rows (a power loss, a restored older copy) does not show which tools those rows had
+started. The mark does: it is written before each tool that may write files, as twenty bytes that overwrite the old
+    mark.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def _file(settings: Settings, run: str) -> Path:
 
 
 def read_begun(settings: Settings, run: str) -> int:
-    """The row after which a tool was begun last; 0 where none was, or where the mark cannot be read."""
+    """The row after which the last tool was started; 0 where none was, or where the mark cannot be read."""
     try:
         return int(_file(settings, run).read_bytes()[:20])
     except (OSError, ValueError):
@@ -35,10 +36,10 @@ def read_begun(settings: Settings, run: str) -> int:
 
 
 def write_begun(settings: Settings, run: str, row: int) -> None:
-    """Note that a tool is about to be begun after a row.
+    """Write the mark before a tool is started after a row.
 
     Raises:
-        OSError: It cannot be noted.
+        OSError: The mark cannot be written.
     """
     descriptor = os.open(_file(settings, run), _MODE, 0o600)
     try:
@@ -48,12 +49,12 @@ def write_begun(settings: Settings, run: str, row: int) -> None:
 
 
 class MarkingToolbox:
-    """A toolbox that notes, before each tool that may write, how far the run has come.
+    """A toolbox that writes the mark before each tool that may write files.
 
     Args:
-        row: The latest committed row.
-        halt: Told why the run has to stop: no mark can be written, so that what is begun would be forgotten; or the
-            process has run out of what every tool needs.
+        row: Gives the latest committed row.
+        halt: Called with the reason why the run has to stop: the mark cannot be written, or the process lacks a
+            resource that every tool needs.
     """
 
     def __init__(
@@ -87,4 +88,4 @@ class MarkingToolbox:
             return await halted()
 
     async def aclose(self) -> None:
-        """It is closed by whoever opened it."""
+        """Do nothing: the owner of the wrapped toolbox closes it."""

@@ -1,4 +1,4 @@
-"""Reading what is kept of a run, so that it can be judged whether it belongs together; nothing is changed."""
+"""Reads the stored facts about a run and has them judged for consistency; changes nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rawko.workspace.repository.history import Link
 
 DAMAGED = "damaged"
-"""What a run is that has not ended and cannot go on, because what is kept of it does not belong together."""
+"""The state of a run that has not ended and cannot be resumed, because its stores are inconsistent."""
 
 
 def known_snapshot(recorded: Recorded) -> str | None:
@@ -33,7 +33,7 @@ def known_snapshot(recorded: Recorded) -> str | None:
 
 
 def fit_of(record: RunRecord, recorded: Recorded, chain: Sequence[Link]) -> Fit:
-    """Whether what is kept of a run belongs together."""
+    """Whether record, journal and snapshots of a run are consistent."""
     settings, run = record.settings, record.run
     return judge(
         Kept(
@@ -48,28 +48,28 @@ def fit_of(record: RunRecord, recorded: Recorded, chain: Sequence[Link]) -> Fit:
 
 
 def check_store(settings: Settings, run: str) -> None:
-    """Make sure that there are snapshots at all, before an empty store is made in their place.
+    """Check that there is a snapshot store, before an empty one would be created in its place.
 
     Raises:
-        ConfigError: There are none.
+        ConfigError: There is none.
     """
     if not store_folder(settings.state_dir / "snapshots").is_dir():
         raise refusal(settings, run, Fit(NO_SNAPSHOTS))
 
 
 async def find(record: RunRecord, journal: Journal, archive: Archive) -> Fit:
-    """As `fit_of`, read from the stores.
+    """As `fit_of`, with the facts read from journal and archive.
 
     Raises:
         JournalError: The journal cannot be read.
-        WorkspaceError: A snapshot that is needed cannot be.
+        WorkspaceError: A snapshot that the check needs cannot be read.
     """
     recorded = await read_latest(journal, record.run, await journal.last_seq(record.run))
     return fit_of(record, recorded, archive.chain(record.run, known_snapshot(recorded)))
 
 
 def refusal(settings: Settings, run: str, fit: Fit) -> ConfigError:
-    """What is told of a run that nobody can go on with."""
+    """The error that says why a run cannot be resumed, and how to repair its stores."""
     assert fit.problem is not None
     told = nothing_left(settings, run, fit.problem)
     remedy = "put the whole state folder back from one and the same copy"
@@ -77,7 +77,7 @@ def refusal(settings: Settings, run: str, fit: Fit) -> ConfigError:
 
 
 async def lost_by(run: str, settings: Settings) -> Lost | None:
-    """What the journal of a run that another one continues has lost: then its conversation is older than its files."""
+    """Whether the journal of a followed run has lost its last rows: its conversation is then older than its files."""
     record = read_record(run, settings)
     journal = open_journal(settings)
     try:
@@ -87,7 +87,7 @@ async def lost_by(run: str, settings: Settings) -> Lost | None:
 
 
 async def _find(record: RunRecord, journal: Journal) -> Fit:
-    """As `find`; what cannot be read is a problem, too."""
+    """As `find`; a store that cannot be read is a problem, too."""
     place = record.settings.state_dir / "snapshots"
     if not store_folder(place).is_dir():
         return Fit(NO_SNAPSHOTS)
@@ -101,7 +101,7 @@ async def _find(record: RunRecord, journal: Journal) -> Fit:
 
 
 async def problems(records: Sequence[RunRecord], current: Settings) -> dict[str, str]:
-    """Runs that have not ended and that nobody can go on with, with why; what cannot be looked at is left out."""
+    """Why runs that have not ended cannot be resumed, by run; runs that are running or cannot be read are left out."""
     open_ones = [record for record in records if is_open(record) and not is_at_work(current, record.run)]
     if not open_ones:
         return {}

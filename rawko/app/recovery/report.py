@@ -1,4 +1,4 @@
-"""What is told of a run whose parts do not belong together, by commands that only look at it."""
+"""Messages about a run whose stores are inconsistent, for commands that only read it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rawko.config import Settings
 
 
 async def trouble_of(run: str, current: Settings) -> str | None:
-    """What is wrong with what is kept of a run that nobody has at work; None where nothing is.
+    """What is wrong with the stores of a run that is not running; None where they are consistent.
 
     Raises:
         ConfigError: There is no such run.

@@ -1,4 +1,7 @@
-"""A journal that has lost its last rows: the files go back to what it knows; no step is done on its own result."""
+"""Sets files and record of a run back to the latest step of a journal that has lost its last rows.
+
+Without it, a resume would repeat the lost steps on their own results.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,13 @@ WHY = "the journal ends at step {last}, and the run had come further (a power lo
 
 
 async def set_back(workspace: SnapshotWorkspace, record: RunRecord, lost: Lost) -> list[str]:
-    """Set files and record of a run back to the latest step that its journal knows; notes on it.
+    """Set files and record of a run back to the latest step that its journal has; returns notes for the report.
 
-    What is in the folder, edits of others included, is kept as a snapshot first.
+    The present content of the folder, with edits of people, is stored as a snapshot first.
 
     Raises:
         WorkspaceError: The files cannot be set back.
-        ConfigError: The record cannot be written. In both cases the next resume does it.
+        ConfigError: The record cannot be written. In both cases the next resume repeats the attempt.
     """
     done = await workspace.restore(lost.target, allow_skipped=True, is_set_back=True)
     forget_lost(record, lost.last)
@@ -37,10 +40,10 @@ async def set_back(workspace: SnapshotWorkspace, record: RunRecord, lost: Lost) 
 
 
 def forget_lost(record: RunRecord, last: int) -> None:
-    """What the record says of steps that are no more: their numbers will be those of others.
+    """Remove from the record what belongs to lost rows, since new rows will reuse their numbers.
 
     Raises:
-        ConfigError: It cannot be written.
+        ConfigError: The record cannot be written.
     """
     rewinds = [[row, step] for row, step in record.rewinds if row <= last]
     if len(rewinds) < len(record.rewinds):
@@ -55,7 +58,7 @@ def forget_lost(record: RunRecord, last: int) -> None:
 
 
 def told_changes(changes: tuple[FileChange, ...]) -> str:
-    """Some paths in a sentence."""
+    """The changed paths, as a list for a sentence."""
     return named(tuple(change.path for change in changes))
 
 
@@ -65,5 +68,5 @@ def how_to_bring_back(record: RunRecord, done: Restoration) -> str:
 
 
 def lost_note(run: str, lost: Lost) -> str:
-    """For commands that only look at such a run."""
+    """A note on the lost rows, for commands that only read the run."""
     return f"run {run}: {WHY.format(last=lost.last)}"

@@ -1,4 +1,4 @@
-"""Doing a recorded run's task once more: what is not as it was when the run began or ended (C-12)."""
+"""Repeating a recorded run's task: what has changed since the run began or ended (C-12)."""
 
 from rawko.app.repeating.differences import differences
 

@@ -14,10 +14,10 @@ from rawko.vocabulary.snapshot import FileChange, Snapshot
 
 
 def differences(record: RunRecord) -> Iterator[str]:
-    """Lines for people, none where all is as it was.
+    """A line for people per kind of change; none where nothing has changed.
 
     Raises:
-        ConfigError: The workspace is gone, or a chart cannot be used any more.
+        ConfigError: The workspace is missing, or a chart can no longer be used.
     """
     check_workspace(record)
     now = charts_of(record.settings, record.agent)

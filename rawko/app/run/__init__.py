@@ -1,1 +1,1 @@
-"""One task under its machine: settings to parts, parts to a machine driven to its end, its end to a report."""
+"""A run: opens its parts from its settings, drives its machine to the end, and writes the report."""

@@ -1,4 +1,4 @@
-"""The actor of a run: its machine, with parts that stop it where it stands, in a session that keeps its journal."""
+"""Makes the root actor of a run: the machine, ports that halt the run on a fault, and the session with its journal."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from rawko.app.answers.cache import CachedAnswers
 
 MakeMachine = Callable[[Provider, Toolbox, Workspace], Prepared]
-"""Chart, bindings and input of a run's machine, from the parts that it works with."""
+"""Makes chart, bindings and input of a run's machine from its provider, toolbox and workspace."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenParts:
-    """The parts of a run that is to be driven, opened."""
+    """The opened parts with which a run's machine is driven."""
 
     meter: MeteredProvider
     toolbox: Toolbox
@@ -48,7 +48,7 @@ class OpenParts:
     cache: CachedAnswers | None = None
 
     def notes(self) -> dict[str, Any]:
-        """What each row of the journal says beside its step: counts and positions that a resumed run goes on from."""
+        """What each journal row notes beside its step: counters and positions from which a resumed run continues."""
         return {
             **self.meter.notes(),
             **tool_notes(self.toolbox),
@@ -69,7 +69,7 @@ async def make_actor(
     observers: Iterable[Callable[[InspectionEvent], None]],
     is_cancel: bool,
 ) -> Actor:
-    """The actor, which goes on from the journal of a run that is resumed.
+    """The root actor; that of a resumed run starts from the snapshot that its journal gives.
 
     Args:
         observers: Called with every event of the inspection stream, after the driver.

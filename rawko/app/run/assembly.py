@@ -1,4 +1,4 @@
-"""The machine of a run: chart, bindings and input, from its settings and whatever parts there are."""
+"""The machine of a run: chart, bindings and input, from its settings and its opened parts."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ Prepared = tuple[Chart, Bindings, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a machine works with; without provider, toolbox and workspace it can be looked at and replayed.
+    """The parts that a machine calls; without provider, toolbox and workspace it can be inspected and replayed.
 
     Attributes:
-        out_of_time: Why no tool may be begun any more, or None.
-        lanes: The actor `run_lane`; None: no lane is begun.
-        adoption: The actors that adopt what lanes have made; None: nothing is adopted.
-        no_time_for: Why a wait of so many milliseconds does not fit into the run's time, or None.
-        pace: Waits until the rate limit lets a tool call pass; why it cannot, or None.
-        cache: Holds the arbiter's answers to questions that were asked before.
-        charts: By their names, in the place of today's: those that a run was recorded with.
+        out_of_time: Returns why no further tool call may start, or None where one may.
+        lanes: Binds the actor `run_lane`; None: the machine starts no lanes.
+        adoption: Binds the actors that adopt the results of lanes; None: nothing is adopted.
+        no_time_for: Returns why a wait of so many milliseconds does not fit into the run's time, or None where it fits.
+        pace: Waits until the rate limit lets a tool call pass; returns why the call cannot pass, or None.
+        cache: The arbiter's answers to questions that were asked before.
+        charts: By name: the charts that a run was recorded with, used in place of the present charts of these names.
     """
 
     people: People
@@ -67,31 +67,31 @@ class Parts:
 
 
 def model_of(settings: Settings) -> str:
-    """The model that is asked where an agent names none of its own."""
+    """The model that answers for agents whose files name no model."""
     return "scripted" if settings.provider == "scripted" else resolve_model(settings.model)
 
 
 def named_model(settings: Settings, name: str) -> str:
-    """The model that a name stands for; a scenario plays every model."""
+    """The model that a name stands for; the scripted provider answers for every model."""
     return "scripted" if settings.provider == "scripted" else resolve_model(name)
 
 
 def is_task_in_input(agent: str | None, continues: str | None, first_event: object | None) -> bool:
-    """Whether a machine has its task in its input: one agent's, which neither follows a run nor is a fork."""
+    """Whether a machine gets its task as input: one agent alone, in a run that follows none and is no fork."""
     return agent is not None and continues is None and first_event is None
 
 
 def assemble(
     settings: Settings, run: str, agent: str | None, prompt: str, parts: Parts, *, is_interactive: bool = False
 ) -> Prepared:
-    """The machine that a run drives: one agent's, or the orchestrator's, which gets its task by an event.
+    """The machine that a run drives: that of one agent, or the orchestrator's, which gets its task by an event.
 
     Args:
-        prompt: What the agent is to do; empty where it, too, gets it by an event.
-        is_interactive: The agent is talked with (C-20).
+        prompt: The agent's task; empty where the agent gets its task by an event.
+        is_interactive: The agent converses with the user (C-20).
 
     Raises:
-        ConfigError: A template or a chart that cannot be used.
+        ConfigError: A template or a chart cannot be used.
     """
     own, key = templates_of(settings), prompt_key(settings.state_dir, run)
     is_still = isinstance(parts.provider, StillProvider)
@@ -155,7 +155,7 @@ def assemble(
 
 
 def _judging(settings: Settings, provider: Provider, model: str, prompts: Prompts) -> Bindings:
-    """The actor `judge`; its machine is loaded only where a chart may have it asked."""
+    """The actor `judge`; called only where a chart may invoke it, since this imports the judge's machine."""
     from rawko.app.run.parts.judging import RecordedChanges, judging
     from rawko.machines.judge.actors import JudgePorts
 
@@ -165,7 +165,7 @@ def _judging(settings: Settings, provider: Provider, model: str, prompts: Prompt
 
 @dataclass(frozen=True, slots=True)
 class RecordedMachine:
-    """The machine of a run that has ended, from its record: to be read from its journal, not to be driven.
+    """The machine of a recorded run, made from its record, for reading the run's journal; it cannot be driven.
 
     Attributes:
         charts: See `Parts`.
@@ -186,7 +186,7 @@ class RecordedMachine:
         """Chart, bindings and input.
 
         Raises:
-            ConfigError: A template or a chart that cannot be used.
+            ConfigError: A template or a chart cannot be used.
         """
         record = self.record
         prompt = record.task if is_task_in_input(record.agent, record.continues, record.first_event) else ""
@@ -195,13 +195,13 @@ class RecordedMachine:
 
 
 def _with_evidence(settings: Settings, agent: str) -> Settings:
-    """The settings with the evidence that they demand of a run as a demand on the agent that claims its end.
+    """Move the evidence that the settings demand of a run to the agent that reports the run's end.
 
-    Of an agent that runs alone that is itself; of a gauntlet, its author; the lanes of a race and of a parallel plan
-    have these settings, too, and each of them is demanded it.
+    For an agent that runs alone this is the agent itself; for a gauntlet, its author. The settings of a race, a
+    parallel plan or a debate stay as they are: lanes of the first two have the same settings, so their agents get them.
 
     Raises:
-        ConfigError: Its chart is one of the project's own, which does not look for it.
+        ConfigError: The agent has a chart of the project's own, which does not check evidence.
     """
     config = settings.agents[agent]
     if not settings.evidence or config.chart in ("race", "parallel_plan", "debate"):
@@ -209,7 +209,7 @@ def _with_evidence(settings: Settings, agent: str) -> Settings:
     claims = config.parameters.get("author", "developer") if config.chart == "gauntlet" else agent
     claimant = settings.agents.get(claims)
     if claimant is None:
-        return settings  # told where the machine is checked
+        return settings  # check_machines reports the missing agent
     if claimant.chart != "agent_loop":
         raise ConfigError(
             f"the settings demand evidence, and the chart {claimant.chart!r} of agent {claimant.name!r} looks for "
@@ -221,12 +221,12 @@ def _with_evidence(settings: Settings, agent: str) -> Settings:
 
 
 def _agent_alone(config: AgentConfig, machine: Machine, max_iterations: int, prompt: str, seed: int) -> Prepared:
-    """One agent without an arbiter: the bound of the iterations bounds its turns, too."""
+    """The machine of one agent without an arbiter; the limit of iterations also bounds the agent's turns."""
     turns = min(config.limits.turns, max_iterations)
     limited = config.model_copy(update={"limits": config.limits.model_copy(update={"turns": turns})})
     return *machine, agent_loop.agent_loop_input(limited, prompt, seed=seed)
 
 
 def _seed(run: str) -> int:
-    """From the run's id, so that the record of a run says all that its ids and waits depend on."""
+    """A seed made from the run's id, so that the record alone determines the run's ids and wait times."""
     return int.from_bytes(run.encode(), "big") % 2**31

@@ -1,4 +1,4 @@
-"""What is done before a new run's first step: its record is written, and its files are captured as they are."""
+"""Prepares the first step of a run: writes the record of a new run, and captures its files."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ async def record_run(
     parent: Parent | None,
     is_interactive: bool,
 ) -> None:
-    """Write what a new run is remembered by; see `Run` for what the arguments mean.
+    """Write the record of a new run; see `Run` for the arguments.
 
     Raises:
-        ConfigError: It cannot be written.
+        ConfigError: The record cannot be written.
     """
     charts = run_charts(settings, agent)
     keep_charts(settings, charts)
@@ -47,10 +47,10 @@ async def record_run(
 
 
 async def capture_before(witness: Witness, settings: Settings, run: str, *, is_resumed: bool) -> None:
-    """Look at the files as they are before the run; without that nothing of it could be undone.
+    """Capture the files as they are before the run; without this snapshot the run could not be undone.
 
     Raises:
-        ConfigError: They cannot be captured. A new run has not begun, and its record is removed.
+        ConfigError: They cannot be captured. A new run is not started, and its record is removed.
     """
     try:
         await witness.begin(is_resumed=is_resumed)

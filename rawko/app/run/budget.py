@@ -1,4 +1,4 @@
-"""What a run is allowed and has used: time at work, calls per minute, and the prices that a bound on money needs."""
+"""A run's bounds and its use of them: working time, calls per minute, and the prices that a cost bound needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FREE: Final = Price(input=0.0, output=0.0)
 
 
 class Stopwatch:
-    """How long a run has been at work, in all processes together; it stands still while a person is asked."""
+    """Measures a run's working time, summed over all its processes; it is paused while a person is asked."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -30,11 +30,11 @@ class Stopwatch:
         self._pauses = 0
 
     def start(self) -> None:
-        """The machine begins to work; what came before is none of its time."""
+        """Start counting; the time before the machine starts does not count."""
         self._since = self._clock()
 
     def take_up(self, notes: Mapping[str, Any]) -> None:
-        """Go on from what an earlier process has noted."""
+        """Add the time that an earlier process of the run has noted."""
         self._before_ms += int(notes.get("elapsed_ms") or 0)
 
     def elapsed_ms(self) -> int:
@@ -43,7 +43,7 @@ class Stopwatch:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Nothing in here counts."""
+        """Time that passes inside this context does not count."""
         self._before_ms, self._since = self.elapsed_ms(), None
         self._pauses += 1
         try:
@@ -55,7 +55,7 @@ class Stopwatch:
 
 
 class UntimedPeople:
-    """People whose time to think is not the run's."""
+    """Passes questions on to people, and pauses the run's stopwatch until they answer."""
 
     def __init__(self, people: People, watch: Stopwatch) -> None:
         self._people = people
@@ -67,17 +67,20 @@ class UntimedPeople:
 
 
 def default_price(settings: Settings) -> Price | None:
-    """Of models without a price of their own: a script costs nothing, a real model's cost is not known."""
+    """Price of models that the settings give no price: 0 for the scripted provider, None (unknown) for real models."""
     return FREE if settings.provider == "scripted" else None
 
 
 def bounds_of(settings: Settings, watch: Stopwatch) -> Bounds:
-    """What the run's meter measures against."""
+    """The bounds that the run's meter compares its usage with."""
     return Bounds(settings.budget, settings.prices, default_price(settings), watch.elapsed_ms)
 
 
 def cost_counter(settings: Settings) -> Callable[[str, str, Usage], float | None]:
-    """What one answer costs, in US dollars: by the model that was asked, the one that answered, and its usage."""
+    """Gives a function that prices one answer in US dollars; None where the price is unknown.
+
+    Its arguments: the model that was asked for, the model that answered, and the answer's usage.
+    """
 
     def cost_of(asked: str, answered: str, usage: Usage) -> float | None:
         price = settings.prices.get(answered) or settings.prices.get(asked)
@@ -87,19 +90,19 @@ def cost_counter(settings: Settings) -> Callable[[str, str, Usage], float | None
 
 
 def left_ms(settings: Settings, watch: Stopwatch) -> int | None:
-    """What is left of the run's time; None where it is not bounded."""
+    """Milliseconds left of the run's time; None where the time is not bounded."""
     most = settings.budget.time_ms
     return None if most is None else most - watch.elapsed_ms()
 
 
 def check_prices(settings: Settings, agent: str | None) -> None:
-    """Refuse a bound on the cost that could not be kept, because a model's price is not known.
+    """Refuse a cost bound that cannot be enforced, because a model's price is not known.
 
     Args:
-        agent: The one that runs alone; None for all of them and the arbiter.
+        agent: The agent that runs alone; None: the arbiter and all agents are checked.
 
     Raises:
-        ConfigError: Says which models have no price, and how to give them one.
+        ConfigError: A price is missing; the message names the models and says how to give their prices.
     """
     most = _bound_on_cost(settings)
     if most is None or default_price(settings) is not None:
@@ -115,17 +118,17 @@ def check_prices(settings: Settings, agent: str | None) -> None:
 
 
 def _bound_on_cost(settings: Settings) -> float | None:
-    """The lowest bound on money: of the run, of calls of agents, or of an agent."""
+    """The lowest cost bound in US dollars: of the run, of calls of agents, or of an agent; None where there is none."""
     bounds = [settings.budget.cost_usd, settings.sub_agents.cost_usd]
     bounds += [config.limits.cost_usd for config in settings.agents.values()]
     return min((bound for bound in bounds if bound is not None), default=None)
 
 
 def require_prices(settings: Settings, names: Iterable[str | None], cost_usd: float) -> None:
-    """Refuse a bound on the cost of models, by the names that they are asked for with, whose price is not known.
+    """Refuse a cost bound if the price of a model, given by the name that requests use, is not known.
 
     Raises:
-        ConfigError: As `check_prices`.
+        ConfigError: As in `check_prices`.
     """
     if default_price(settings) is not None:
         return
@@ -142,11 +145,11 @@ def require_prices(settings: Settings, names: Iterable[str | None], cost_usd: fl
 def rate_limits(
     settings: Settings, watch: Stopwatch, noted: Mapping[str, Any] | None, tell: Callable[[str, float, str], None]
 ) -> Mapping[str, Pace]:
-    """The rate limits of a run's "tools" and model "calls".
+    """The rate limits of a run, by name: "tools" for tool calls, "calls" for model calls.
 
     Args:
-        noted: What an earlier process has counted; its last model call may not be among that.
-        tell: Told of each wait: what waits, for how many seconds, and the limit in words.
+        noted: The counts that an earlier process has noted; its last model call may be missing in them.
+        tell: Called at each wait, with the kind of call that waits, the seconds, and the limit in words.
     """
     rate = settings.rate
     most = {"tools": ("tool calls", rate.tools_per_minute), "calls": ("model calls", rate.calls_per_minute)}
@@ -159,6 +162,6 @@ def rate_limits(
 
 
 def pace_notes(paces: Mapping[str, Pace]) -> dict[str, Any]:
-    """When the last calls passed, by their rate limits; nothing where there are none."""
+    """Times of the last calls, by rate limit, for the journal's notes; {} where there are no limits."""
     noted = {name: times for name, pace in paces.items() if (times := pace.notes())}
     return {"paces": noted} if noted else {}

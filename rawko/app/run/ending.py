@@ -1,4 +1,4 @@
-"""The end of a run: its parts closed in time, its report kept, and what the report notes of how to go on."""
+"""The end of a run: closes its parts in time, makes and stores its report, and says how the run can be resumed."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ async def close_in_time(close: Callable[[], Awaitable[None]], what: str) -> tupl
 
 
 def breakdown(error: BaseException | None) -> str | None:
-    """Why a machine had to stop where it stood, if nothing of its own is at fault: its journal, or what has run out."""
+    """Why a machine stopped without a fault of its own: its journal failed, or a resource ran out; else None."""
     is_one = isinstance(error, JournalError) or (error is not None and shortage_of(error, is_own=True) is not None)
     return str(error) if is_one else None
 
 
 def how_to_go_on(settings: Settings, run: str) -> str:
-    """What a person does next with a run that had to stop."""
+    """What a person can do next with a run that was interrupted, in words."""
     if not has_record(settings, run):
         return f"the state folder {str(settings.state_dir)!r} is gone, and the run with it"
     return f"nothing that was done is lost; when that is mended, go on with: rawko resume {run}"
 
 
 def unused_replies(actor: Actor, provider: Provider, settings: Settings) -> tuple[str, ...]:
-    """A note of what a scenario or a cassette still holds after the machine's end."""
+    """A note that names the replies of a scenario or a cassette that are left after the machine's end."""
     unused = getattr(provider, "unused", None)
     if actor.interpreter.final and unused is not None and (left := unused()):
         what = "cassette" if settings.provider == "cassette" else "scenario"
@@ -56,7 +56,7 @@ def unused_replies(actor: Actor, provider: Provider, settings: Settings) -> tupl
 
 
 def kept(report: Report, settings: Settings) -> Report:
-    """The report, once it is on disk; one that cannot be written is still shown."""
+    """Write the report to disk and return it; if it cannot be written, the report returned says so."""
     run = report.run
     try:
         write_report(settings, run, report.to_json())
@@ -69,7 +69,7 @@ def kept(report: Report, settings: Settings) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a run has used: tokens, US dollars (None: unknown), and milliseconds by the clock."""
+    """What a run has used: tokens, US dollars (None: unknown), and milliseconds of wall-clock time."""
 
     usage: Usage
     cost_usd: float | None
@@ -85,18 +85,18 @@ def ended(
     changes: tuple[tuple[str, ...], str],
     notes: list[str],
 ) -> Report:
-    """The report of a machine that has stopped; kept on disk, unless the run can go on from where it stands.
+    """The report of a machine that has stopped; it is stored, unless the run was interrupted and can be resumed.
 
     Args:
-        changes: Files that the run has changed, and their differences.
-        notes: Of the run so far; one is added where it can go on.
+        changes: Paths of the files that the run has changed, and their unified diff.
+        notes: Notes of the run so far; one is added where the run was interrupted.
     """
     problem = driver.halted or breakdown(actor.error)
-    if problem is not None:  # what was committed stands: it can go on from there
+    if problem is not None:  # all committed steps are kept, and a resume continues from the last of them
         notes.append(how_to_go_on(settings, run))
     verdict = verdict_of(actor, question=driver.question, is_cancelled=driver.is_cancelled, problem=problem)
     if problem is not None and not has_record(settings, run):
-        verdict = replace(verdict, outcome="failure")  # there is nothing left to go on with
+        verdict = replace(verdict, outcome="failure")  # nothing is left to resume from
     is_open = verdict.outcome == "limit" and not actor.interpreter.final
     is_below = is_open and OUT_OF_BUDGET not in actor.configuration  # an agent or a lane of the run waits
     question = driver.question if verdict.outcome == "needs_person" or is_below else None

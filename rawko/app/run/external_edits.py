@@ -1,4 +1,4 @@
-"""What became of a workspace while nobody was at work in it: edits since the last snapshot, looked for and kept."""
+"""Edits that were made in a workspace while the run was not running: found, and stored as a snapshot."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from rawko.workspace import SnapshotWorkspace
 
 RESET: Final = "reset workspace"
-"""The policy of an invocation that is run again on the files as they were before it."""
+"""The policy of an invocation that is repeated on a workspace that is reset to the files before it."""
 CAPTURE: Final = "capture_snapshot"
 """The actor whose result is a snapshot of the workspace."""
 MAX_NAMED: Final = 5
 
 
 def edits_since(settings: Settings, snapshot: Snapshot, folder: Path | None = None) -> tuple[FileChange, ...]:
-    """Paths in a folder (the workspace by default) that differ from a snapshot, found without writing anything.
+    """Paths in a folder (the workspace by default) that differ from a snapshot; neither folder nor store is written to.
 
-    What has to be stored to be compared goes to a store that is thrown away afterwards.
+    Objects that the comparison needs are stored in a temporary store that is removed afterwards.
 
     Raises:
         WorkspaceError: The folder or the snapshot cannot be read.
@@ -40,25 +40,25 @@ def edits_since(settings: Settings, snapshot: Snapshot, folder: Path | None = No
         alternates = store_folder(own) / "objects" / "info" / "alternates"
         alternates.write_bytes(bytes(real / "objects") + b"\n")
         with Archive(own) as archive:
-            archive.begin("look", snapshot, "then")  # names in it count as tracked, whatever .gitignore says
+            archive.begin("look", snapshot, "then")  # its paths count as tracked, even where .gitignore excludes them
         place = folder or settings.workspace
         with SnapshotStore.open(place, own, run="look", exclude=hidden_folders(settings)) as store:
             return store.changes(snapshot.tree, store.capture(label="now").tree)
 
 
 def hidden_folders(settings: Settings) -> tuple[Path, ...]:
-    """What is never captured, should it lie in the workspace."""
+    """Folders and files that are never captured, in case they are in the workspace."""
     return (settings.state_dir, *filter(None, (settings.record, settings.cassette)))
 
 
 async def keep_edits(workspace: SnapshotWorkspace, *, is_reset: bool) -> list[str]:
-    """Keep what was edited since the last snapshot as a snapshot of its own, before a run goes on; notes on it.
+    """Store what was edited since the last snapshot as a snapshot of its own, before a run continues; returns notes.
 
     Args:
-        is_reset: A tool was interrupted: the files go back to what they were before it.
+        is_reset: A tool was interrupted: set the files back to the last snapshot.
 
     Raises:
-        WorkspaceError: The workspace cannot be read, or not be set back.
+        WorkspaceError: The workspace cannot be read, or cannot be set back.
     """
     last = workspace.latest
     if last is None:
@@ -79,7 +79,7 @@ async def keep_edits(workspace: SnapshotWorkspace, *, is_reset: bool) -> list[st
 
 
 def needs_reset(snapshot: Mapping[str, Any], read_only: Collection[str]) -> bool:
-    """Whether machines that go on from a snapshot will run an interrupted tool again that may have written."""
+    """Whether machines restored from a snapshot will repeat an interrupted tool call that may have written files."""
     return any(
         invocation["policy"] == RESET and not is_read_only(invocation["input"], read_only)
         for machine in machines_in(snapshot)
@@ -88,24 +88,24 @@ def needs_reset(snapshot: Mapping[str, Any], read_only: Collection[str]) -> bool
 
 
 def is_capturing(snapshot: Mapping[str, Any]) -> bool:
-    """Whether machines that go on from a snapshot capture the workspace first, with all that is in it."""
+    """Whether machines restored from a snapshot first capture the workspace, and with it all edits."""
     return any(i["src"] == CAPTURE for machine in machines_in(snapshot) for i in machine["invocations"])
 
 
 def is_read_only(given: Any, read_only: Collection[str]) -> bool:
-    """Whether what an invocation was given is the call of a tool that only reads."""
+    """Whether an invocation's input is the call of a read-only tool."""
     call = given.get("call") if isinstance(given, Mapping) else None
     return isinstance(call, Mapping) and call.get("name") in read_only
 
 
 def machines_in(snapshot: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The snapshot of each machine of a tree."""
+    """The snapshots of all machines of a tree, the root's first."""
     yield snapshot
     for child in snapshot["children"].values():
         yield from machines_in(child)
 
 
 def named(paths: tuple[str, ...]) -> str:
-    """Some paths in a sentence."""
+    """A list of paths for a sentence: the first `MAX_NAMED`, and how many more there are."""
     more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
     return ", ".join(paths[:MAX_NAMED]) + more

@@ -1,4 +1,4 @@
-"""What becomes of questions where no person is there: no answer is made up; one that is configured says so."""
+"""Answers to questions where no person is present: none is invented; a configured answer is journalled as such."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from rawko.config import Headless as Policy
 from rawko.runtime.ports import Answer, Question, Unattended
 
 CONFIGURED = "default answer"
-"""Who the journal names as the one who gave a configured answer."""
+"""The person that the journal names for a configured answer."""
 NOBODY = "nobody there"
-"""The journal's name for what denied a call that no person could allow."""
+"""The person that the journal names where a call was denied because no person could allow it."""
 
 
 class Nobody:
@@ -20,10 +20,10 @@ class Nobody:
 
 
 class Absent:
-    """People who never come: a question that the policy gives no answer to ends the run, and does not wait.
+    """People who are never present: a question that the policy does not answer ends the run instead of waiting.
 
     Args:
-        policy: "default" gives the configured answers; the others give none.
+        policy: "default" gives the configured answers; the other policies give none.
     """
 
     def __init__(self, policy: Policy, answers: DefaultAnswers | None = None) -> None:
@@ -37,11 +37,11 @@ class Absent:
 
 
 class Headless:
-    """Stands in for people by a policy.
+    """Answers questions by a policy, in place of people.
 
     Args:
-        policy: "fail" ends the run, "park" leaves the question open, "default" gives the configured answer; a kind
-            of question that has none is left open, but for an approval: a call that no person allows is denied.
+        policy: "fail" ends the run; "park" leaves the question open; "default" gives the configured answer. Where no
+            answer is configured for the kind of question, the question stays open, but an approval is denied.
 
     Source: S3-093, Q63, Q64.
     """

@@ -1,8 +1,8 @@
-"""The inbox of a run: what one process tells another that has the run at work.
+"""The inbox of a run: messages of other processes to the process that runs it.
 
-A message is a file in the run's folder, written whole, read in order and removed once the machine has taken it. So
-no process needs to know or to signal another, which may be in another container or have ended and left its id to
-others. What became of an override is a file beside it, which the sender reads and removes.
+A message is a file in the run's folder, written atomically, read in order and removed once the machine has taken it. So
+a sender needs no process id and no signal: the run's process may be in another container, or may have ended and its id
+been reused. The reply to an override is a file beside it, which the sender reads and removes.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from rawko.processes.private import make_private
 from rawko.workspace.repository.locks import user_of
 
 POLL_S: Final = 0.2
-"""How often the owner of a run looks for mail: one look at a folder that mostly is not there."""
+"""Seconds between two reads of the inbox; each is one listing of a folder that usually does not exist."""
 _FOLDER: Final = "mail"
 _REPLY: Final = ".reply"
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One message.
+    """One message to a run.
 
     Attributes:
         kind: "cancel", "answer", or the kind of an override.
-        question: Number of the question that an answer is for; None: for the one that is open when it is read.
+        question: Number of the question that an answer is for; None: the question that is open when the answer is read.
     """
 
     kind: str
@@ -45,42 +45,42 @@ class Letter:
 
     @property
     def override(self) -> Override | None:
-        """The override that it is; None of a cancel or an answer."""
+        """The message as an override; None where it is a cancel or an answer."""
         if self.kind not in EVENTS:
             return None
         return Override(self.kind, self.text, self.who, self.path.stem)  # type: ignore[arg-type]  # a key of EVENTS
 
     def reply(self, reply: Reply) -> None:
-        """Write what became of the message, for its sender, who may have ended."""
+        """Write the reply to the message for its sender, which may have ended."""
         try:
             _write(self.path.with_suffix(_REPLY), reply.to_json())
         except OSError:
             pass
 
     def burn(self) -> None:
-        """It has been taken."""
+        """Remove the message, since it has been taken."""
         self.path.unlink(missing_ok=True)
 
 
 def is_at_work(settings: Settings, run: str) -> bool:
-    """Whether some process has the run at work right now; the system forgets those that have died."""
+    """Whether a process is running the run now; the operating system releases the lock of a dead process."""
     return user_of(settings.state_dir / "snapshots", run) is not None
 
 
 def outcome_now(record: RunRecord) -> str:
-    """What became of a run; "running" while some process has it at work."""
+    """The outcome of a run; "running" while a process is running it."""
     is_open = record.outcome == "interrupted"
     return "running" if is_open and is_at_work(record.settings, record.run) else record.outcome
 
 
 def leave(settings: Settings, run: str, kind: str, *, who: str, text: str = "", question: int | None = None) -> Letter:
-    """Leave a message for the process that has the run at work, or that will go on with it.
+    """Write a message for the process that runs the run, or for the next one that resumes it.
 
     Args:
         question: Number of the question that an answer is for. An answer with a number gets a reply.
 
     Raises:
-        ConfigError: It cannot be written.
+        ConfigError: The message cannot be written.
     """
     folder = _folder(settings, run)
     path = folder / f"{time.time_ns():020}-{uuid4().hex[:8]}.json"
@@ -93,7 +93,7 @@ def leave(settings: Settings, run: str, kind: str, *, who: str, text: str = "", 
 
 
 def reply_to(letter: Letter) -> Reply | None:
-    """What became of an override, or of an answer with a number, once that is known; read once."""
+    """The reply to an override, or to an answer with a number; None until there is one. The reply is then removed."""
     path = letter.path.with_suffix(_REPLY)
     try:
         reply = Reply.of_json(json.loads(path.read_text(encoding="utf-8")))
@@ -104,7 +104,7 @@ def reply_to(letter: Letter) -> Reply | None:
 
 
 def _write(path: Path, data: Mapping[str, Any]) -> None:
-    """A file that is there whole or not at all, for its owner alone."""
+    """Write a file atomically, readable by its owner alone."""
     hidden = path.with_name(f".{path.name}")
     with os.fdopen(os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         json.dump(data, file)
@@ -112,7 +112,7 @@ def _write(path: Path, data: Mapping[str, Any]) -> None:
 
 
 def waiting(settings: Settings, run: str) -> Iterator[Letter]:
-    """The messages for a run, oldest first; what is none is removed."""
+    """The messages for a run, oldest first; a file that is no message is removed."""
     folder = _folder(settings, run)
     try:
         paths = sorted(path for path in folder.iterdir() if path.suffix == ".json")
@@ -127,15 +127,17 @@ def waiting(settings: Settings, run: str) -> Iterator[Letter]:
 
 
 def discard(settings: Settings, run: str) -> None:
-    """Drop cancels and answers that were left for a process which has ended: they belong to that moment. Overrides
-    stay until a machine has taken them."""
+    """Remove cancels and answers that were meant for a process that has ended, since they belonged to that moment.
+
+    Overrides stay until a machine has taken them.
+    """
     for letter in waiting(settings, run):
         if letter.override is None:
             letter.burn()
 
 
 def overrides_waiting(settings: Settings, run: str) -> list[Letter]:
-    """The overrides that no process is known to have taken, oldest first."""
+    """The overrides that no process has removed yet, oldest first."""
     return [letter for letter in waiting(settings, run) if letter.override is not None]
 
 
@@ -146,7 +148,7 @@ def _folder(settings: Settings, run: str) -> Path:
 def _read(path: Path) -> Letter | None:
     try:
         data: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        question = data.get("question")  # letters of earlier versions have none
+        question = data.get("question")  # messages of earlier versions lack the key
         number = None if question is None else int(question)
         return Letter(str(data["kind"]), str(data["who"]), str(data["text"]), path, number)
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,6 +1,6 @@
-"""A run from its record: to go on, or to be taken up only to end it.
+"""Makes a `Run` from its record: to resume it, or only to cancel it.
 
-The run itself is imported where it is made: commands that leave it a letter need none of its machines.
+`Run` is imported inside the functions: commands that only leave a message in the inbox do not need its machines.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 def run_of(
     record: RunRecord, settings: Settings | None = None, charts: Mapping[str, Chart] = MappingProxyType({})
 ) -> Run:
-    """The recorded run, ready to go on, with its own settings or others.
+    """The recorded run, ready to be resumed, with its recorded settings or with other ones.
 
     Args:
-        charts: By their names, in the place of today's; see `rawko.app.migrating.as_recorded`.
+        charts: By name, used in place of the present charts; see `rawko.app.migrating.as_recorded`.
     """
     from rawko.app.run.run import Run
 
@@ -41,7 +41,7 @@ def run_of(
 
 
 def run_to_cancel(record: RunRecord, who: str, charts: Mapping[str, Chart] = MappingProxyType({})) -> Run:
-    """The recorded run, to be taken up only to end it: its leftover commands are ended, its files captured."""
+    """The recorded run, to be resumed only to cancel it: its leftover commands are ended, its files captured."""
     from rawko.app.run.run import Run
 
     run = Run(

@@ -1,4 +1,4 @@
-"""What became of a run: verdict, cost, files changed, exit code. How it is printed is not known here."""
+"""The report of a run: verdict, cost, changed files, exit code. Printing it belongs to `rawko.cli`."""
 
 from __future__ import annotations
 
@@ -24,23 +24,24 @@ EXIT_CODES: Final[Mapping[str, int]] = {
 }
 BAD_INPUT: Final = 2
 NEVER_STARTED: Final = frozenset({"authentication", "not_found", "permission", "billing"})
-"""Provider codes that are the settings' fault, if nothing was done yet."""
+"""Provider codes for which the settings are at fault, if nothing was done yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What became of a run.
+    """The result of a run.
 
     Attributes:
-        state: Final state of the machine, or where it waits.
-        iterations: Agent runs; model turns where one agent ran alone.
-        files_changed: From the trees before and after the run, never from prose (C-48).
+        state: Final state of the machine, or the state in which it waits.
+        iterations: Number of agent runs; number of model turns where one agent ran alone.
+        files_changed: Found by comparing the trees before and after the run, not taken from the model's text
+            (C-48).
         diff: Unified diff between these trees.
         error: ErrorContext of a failure.
-        question: What a person has to answer, where the outcome is needs_person.
+        question: The question that a person has to answer, where the outcome is needs_person.
         is_bad_input: The settings are at fault, and nothing was done.
-        can_follow: The machine takes another task, or new limits, after its end; a chart of one's own may not.
-        evidence: What was found for each demand, as data (`rawko.vocabulary.evidence`); empty where none is demanded.
+        can_follow: The machine accepts another task, or new limits, after its end; a project's own chart may not.
+        evidence: Findings for each demand, as data (`rawko.vocabulary.evidence`); empty where none is demanded.
         judged: The verdict of a judge, with reasons; None where none was asked.
     """
 
@@ -67,7 +68,7 @@ class Report:
         return BAD_INPUT if self.is_bad_input else EXIT_CODES[self.outcome]
 
     def to_json(self) -> dict[str, Any]:
-        """The report as the last line of `rawko run --json`; the diff is left out."""
+        """The report as in the last line of `rawko run --json`, without the diff."""
         return {
             "run": self.run,
             "state": self.state,
@@ -88,7 +89,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the machine itself says of its run."""
+    """The part of a report that is read from the machine itself."""
 
     state: str
     outcome: Outcome
@@ -112,7 +113,7 @@ class Verdict:
         duration_ms: int,
         notes: tuple[str, ...],
     ) -> Report:
-        """The report of a run with this verdict; the arguments are fields of it."""
+        """The report of a run with this verdict; for the arguments see the fields of `Report`."""
         return Report(
             run=run,
             state=self.state,
@@ -137,12 +138,12 @@ class Verdict:
 def verdict_of(
     actor: Actor, *, question: Mapping[str, Any] | None, is_cancelled: bool, problem: str | None = None
 ) -> Verdict:
-    """Read the verdict from a machine that has ended, or that was left where it stood.
+    """Read the verdict from a machine that has ended, or that was stopped before its end.
 
     Args:
-        question: What it waits for: a person who is not there, or a larger budget, which is a limit.
-        is_cancelled: Somebody wanted it stopped.
-        problem: Why it had to stop where it stood, and is no end.
+        question: The open question: to a person who is not present, or for a larger budget (outcome "limit").
+        is_cancelled: Somebody cancelled the run.
+        problem: Why the run was interrupted; None where it was not.
     """
     output = _output(actor)
     error = output.get("error")
@@ -176,14 +177,14 @@ def verdict_of(
 
 
 def _stopped(question: Mapping[str, Any] | None) -> Outcome:
-    """The outcome of a machine that was left where it stood."""
+    """The outcome of a machine that was stopped before its end."""
     if question is None:
         return "cancelled"
     return "limit" if question.get("kind") == "budget" else "needs_person"
 
 
 def _output(actor: Actor) -> Mapping[str, Any]:
-    """The machine's output; a chart of one's own may give none, or a text."""
+    """The machine's output as a mapping; a project's own chart may give none, or a text."""
     output = thaw(actor.output)
     if isinstance(output, Mapping):
         return output
@@ -191,7 +192,7 @@ def _output(actor: Actor) -> Mapping[str, Any]:
 
 
 def _outcome(output: Mapping[str, Any]) -> tuple[Outcome, str | None]:
-    """The outcome that the output names, and what is wrong with it; a machine that names none has succeeded."""
+    """The outcome that the output names, and what is wrong with it; an output that names none counts as a success."""
     found = output.get("outcome", "success")
     if found in EXIT_CODES and found != "interrupted":
         return found, None

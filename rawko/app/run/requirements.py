@@ -1,5 +1,6 @@
-"""What a run needs: a task that can be done, and to go on as it began its charts and its agents' tools, which are
-remembered at the start and compared later.
+"""What a run requires: a task that can be done, and, for a resume, the charts and tools that it began with.
+
+Charts and tools are recorded at the start and compared at a resume.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from rawko.vocabulary.documents import accepted
 def check_task(
     settings: Settings, task: str, agent: str | None, *, continues: str | None, is_interactive: bool
 ) -> None:
-    """What can be told of a run without opening anything; see `Run` for what the arguments mean.
+    """Check a run as far as possible without opening anything; see `Run` for the arguments.
 
     Raises:
-        ConfigError: Empty task, unknown agent, or a chart that cannot be used.
+        ConfigError: The task is empty, the agent unknown, or a chart cannot be used.
     """
     if not task.strip() and (not is_interactive or continues is not None):
         raise ConfigError('the task is empty; say what is to be done: rawko run "Add a --version option"')
@@ -53,7 +54,7 @@ def charts_of(settings: Settings, agent: str | None) -> dict[str, str]:
 
 
 def run_charts(settings: Settings, agent: str | None) -> list[Chart]:
-    """Each chart of a run.
+    """The charts of a run.
 
     Raises:
         ConfigError: A chart cannot be loaded.

@@ -1,7 +1,7 @@
-"""Going on with a recorded run: what is checked before, and what would happen.
+"""Resuming a recorded run: the checks before it, and a plan of what it would do.
 
-Everything that can stand in the way is looked at before anything is touched: the outcome, the workspace, the charts,
-the tools, the journal. `plan_resume` says what a resume would do and leaves everything as it is.
+All that can prevent a resume is checked before anything is changed: the outcome, the workspace, the charts, the tools,
+the journal. `plan_resume` reports what a resume would do and changes nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _POLICIES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """Something that was at work, and what becomes of it."""
+    """An invocation that was running when the run stopped, and what a resume does with it."""
 
     actor: str
     id: str
@@ -55,13 +55,13 @@ class ResumePlan:
     """What a resume would do.
 
     Attributes:
-        step: The one that it would go on from; `state` is where the machine stands then.
-        problems: Why it would be refused; empty where it would not.
-        restarts: What was at work.
-        edits: Files that differ from the last snapshot; `is_reset`: they would be set back (and kept as a snapshot),
-            else the run would go on with them.
-        lost: The journal has lost its last rows: the files would be set back to its latest step.
-        question: What a person is asked.
+        step: Step from which the run would continue; `state`: the machine's states after this step.
+        problems: Why the resume would be refused; empty where it would not.
+        restarts: The invocations that were running.
+        edits: Files that differ from the last snapshot; with `is_reset` they would be set back (and kept as a
+            snapshot), otherwise the run would continue with them.
+        lost: Set where the journal has lost its last rows: the files would be set back to its latest step.
+        question: The question that a person is asked.
     """
 
     run: str
@@ -99,13 +99,13 @@ class ResumePlan:
 
 
 async def prepare(run: str, current: Settings, *, workspace: Path | None = None) -> RunRecord:
-    """A recorded run that may go on, as far as its workspace, its charts and its tools are concerned.
+    """Check workspace, charts and tools of a recorded run, and return its record for a resume.
 
     Args:
-        workspace: Where its workspace has moved to.
+        workspace: New path of a workspace that was moved.
 
     Raises:
-        ConfigError: It cannot go on; nothing was changed (but that a rewind that was interrupted is finished).
+        ConfigError: The run cannot be resumed. Nothing was changed, except that an interrupted rewind was finished.
     """
     record = await take_up_record(run, current, workspace=workspace)
     for problem in changed_since(record):
@@ -114,10 +114,10 @@ async def prepare(run: str, current: Settings, *, workspace: Path | None = None)
 
 
 async def take_up_record(run: str, current: Settings, *, workspace: Path | None = None) -> RunRecord:
-    """As `prepare`, whatever has changed since the run began.
+    """As `prepare`, but without comparing charts and tools.
 
     Raises:
-        ConfigError: Its workspace is not there, or it cannot be read.
+        ConfigError: The workspace is missing, or the record cannot be read.
     """
     if workspace is not None:
         current = attach(run, workspace, current)
@@ -128,14 +128,14 @@ async def take_up_record(run: str, current: Settings, *, workspace: Path | None 
 
 
 def has_ended(record: RunRecord) -> str:
-    """Why a run that has ended does not go on; "" of one that has not."""
+    """Why a run that has ended cannot be resumed; "" where it has not ended."""
     if is_open(record):
         return ""
     return f"run {record.run!r} has ended ({record.outcome}); go back in it with: rawko rewind {record.run}@K"
 
 
 def changed_since(record: RunRecord) -> Iterator[str]:
-    """What a run needs that is not as it was when it began: charts, tools."""
+    """Yields a message for each chart that has changed, and each tool that is missing, since the run began."""
     now = charts_of(record.settings, record.agent)
     for name, found in record.charts.items():
         if name in now and now[name] != found:
@@ -148,7 +148,7 @@ def changed_since(record: RunRecord) -> Iterator[str]:
 
 
 def missing_tools(record: RunRecord) -> Iterator[str]:
-    """Tools that a run had when it began, and that are gone."""
+    """Yields a message for each agent whose tools are missing now, though it had them when the run began."""
     have = tools_of(record.settings)
     for agent, names in record.tools.items():
         gone = [name for name in names if name not in have.get(agent, ())]
@@ -163,10 +163,10 @@ def missing_tools(record: RunRecord) -> Iterator[str]:
 
 
 async def plan_resume(run: str, current: Settings, *, workspace: Path | None = None) -> ResumePlan:
-    """What a resume would do; nothing is touched.
+    """What a resume would do; nothing is changed.
 
     Raises:
-        ConfigError: There is no such run, or it cannot be read.
+        ConfigError: There is no such run, or its record or journal cannot be read.
     """
     place = None
     if workspace is not None:
@@ -185,7 +185,7 @@ async def plan_resume(run: str, current: Settings, *, workspace: Path | None = N
         except ConfigError as error:
             return replace(base, problems=(*problems, str(error)))
         problems += changed_since(record)
-        if not step:  # it was killed before its first step, and begins
+        if not step:  # the run was killed before its first step; a resume starts it
             return replace(base, problems=tuple(problems))
         try:
             tree = await past.machines_at(step)
@@ -195,7 +195,7 @@ async def plan_resume(run: str, current: Settings, *, workspace: Path | None = N
 
 
 def at_work(record: RunRecord) -> str:
-    """Which process a run is at work in; "" where it is in none."""
+    """A message that names the process that is running the run; "" where none is."""
     process = user_of(record.settings.state_dir / "snapshots", record.run)
     if process is None:
         return ""

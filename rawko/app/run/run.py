@@ -1,4 +1,4 @@
-"""One task under a machine: parts opened, machine driven, parts closed, report written."""
+"""`Run`: opens the parts of a run, drives its machine, closes the parts, writes the report."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from rawko.app.lanes.runner import Lanes
 
 Guard = Callable[[Provider, Callable[[int], str | None], Callable[[str, float, str], None]], Provider]
-"""A provider that passes calls on, from: the provider; why there is no time for a wait in ms; what is told of waits."""
+"""Wraps the provider; called with the provider, `no_time_for` (see `Parts`), and a callback that reports waits."""
 
 
 @dataclass(slots=True)
@@ -66,21 +66,22 @@ class Run:
     """One task under a machine, from settings to report.
 
     Args:
-        agent: Run this agent's loop alone, without an arbiter.
+        agent: Runs this agent alone, without an arbiter.
         observe: Called with every event of the inspection stream.
-        is_resumed: Go on with the run `id`, from its journal.
-        continues: Id of a run that has ended, whose conversation and plan this one takes over.
-        first_event: The first event of a fresh machine, sent once it is idle, in place of the task.
-        is_cancel: Take the run up only to end it: no model is asked, no tool is run.
-        log: Where the machine's log lines go.
-        is_interactive: A conversation with one agent: when it is done, the user says what comes next.
-        is_of_session: One of several tasks that a person gives one after the other; what a scenario or a cassette still
-            holds at its end is for the next ones.
-        plays_after: The run of the same session after which the scenario or the cassette goes on; None: it begins.
-        parent: The run that this one is a lane of, and `common` what it has from it.
-        on_override: Told of every override that another process has left, and of what became of it.
-        guard: Puts something before the provider: limits that several runs share.
-        charts: By their names, in the place of today's: those that a run that goes on was recorded with.
+        is_resumed: Resumes the run `id` from its journal.
+        continues: Id of a run that has ended; this run takes over its conversation and plan.
+        first_event: Sent to a fresh machine once it is idle, in place of the task.
+        is_cancel: Resumes the run only to cancel it: no model is asked, no tool is run.
+        log: Receives the machine's log lines.
+        is_interactive: A conversation with one agent: whenever the agent is idle, the user gives the next message.
+        is_of_session: One of several tasks that a person gives in a row; replies of a scenario or a cassette that
+            are left at its end belong to the next tasks.
+        plays_after: Run of the same session after which the scenario or the cassette continues; None: from its
+            beginning.
+        parent: The parent run, if this run is a lane; `common` is what it shares with the parent.
+        on_override: Called with every override that another process has left, and the reply.
+        guard: Wraps the provider, for limits that several runs share.
+        charts: By name, used in place of the present charts: the charts that a resumed run was recorded with.
     """
 
     settings: Settings
@@ -117,19 +118,19 @@ class Run:
 
     @property
     def model(self) -> str:
-        """The model that is asked where an agent names none of its own."""
+        """The model that answers for agents whose files name no model."""
         return model_of(self.settings)
 
     def check(self) -> None:
-        """What can be told without opening anything.
+        """Check the run as far as possible without opening anything.
 
         Raises:
-            ConfigError: Empty task, unknown agent, or a chart that cannot be used.
+            ConfigError: The task is empty, the agent unknown, or a chart cannot be used.
         """
         check_task(self.settings, self.task, self.agent, continues=self.continues, is_interactive=self.is_interactive)
 
     def reset(self) -> Run:
-        """The same task once more, from the start: a new run with a new id; this one stays as it is.
+        """A new run of the same task, from the start and with a new id; this run stays as it is.
 
         Source: C-12.
         """
@@ -150,10 +151,10 @@ class Run:
         toolbox: Toolbox | None = None,
         workspace: Workspace | None = None,
     ) -> Prepared:
-        """Chart, bindings and input of the run's machine; without the parts it can be looked at and replayed.
+        """Chart, bindings and input of the run's machine; without the parts it can be inspected and replayed.
 
         Raises:
-            ConfigError: A template or a chart that cannot be used.
+            ConfigError: A template or a chart cannot be used.
         """
         prompt = self.task if is_task_in_input(self.agent, self.continues, self.first_event) else ""
         people = UntimedPeople(self.people, self._stopwatch)
@@ -175,27 +176,28 @@ class Run:
         return assemble(self.settings, self.id, self.agent, prompt, parts, is_interactive=self.is_interactive)
 
     def cancel(self, who: str = "") -> None:
-        """Stop through the machine: tools are stopped, the workspace captured, the run recorded as cancelled."""
+        """Cancel the run: its machine stops tools, captures the workspace, and ends with the outcome cancelled."""
         self._cancelled_by = who
         if self._driver is not None:
             self._driver.cancel(who)
 
     def stop_here(self, why: str) -> None:
-        """Stop where the machine stands, with all that is committed: another process goes on from there.
+        """Halt the run without ending its machine; all committed steps are kept, and another process can resume it.
 
-        The step at hand is whole or has not happened; a tool at work is ended, and run again on the files as they were.
+        The current step is either committed or undone. A running tool is killed; a resume runs it again on the files as
+        they were before it.
         """
         if self._driver is not None:
             self._driver.halt(why)
 
     async def override(self, kind: str, text: str = "", who: str = "") -> Reply:
-        """Force an agent, skip a step, retry at once, or tell the arbiter something, while the run works.
+        """Give the machine an override: force an agent, skip a step, retry at once, or tell the arbiter something.
 
         Args:
             kind: "force" (`text` is the agent's name), "skip", "retry" or "tell" (`text` is the message).
 
         Raises:
-            ConfigError: No state of this run could take it; says what would be accepted.
+            ConfigError: No state of this run could take the override; the message says what would be accepted.
 
         Source: S3-024, C-28.
         """
@@ -205,7 +207,7 @@ class Run:
         return await self._driver.override(Override.new(checked, text, who))
 
     def stop_turn(self, who: str = "") -> bool:
-        """Stop what the agent of a conversation does, and let the user go on; False where it does nothing."""
+        """Stop the current turn of a conversation's agent, so that the user can speak; False where none runs."""
         return self._driver is not None and self._driver.stop_turn(who)
 
     def command_folder(self, agent: str) -> Path:
@@ -214,12 +216,12 @@ class Run:
         return command_folder(self.settings.workspace, folders.get(agent, ""))
 
     async def kill_tools(self) -> None:
-        """Kill every process of a tool at once, for a caller that cannot wait for `cancel`."""
+        """Kill all processes of tools at once, for a caller that cannot wait for `cancel`."""
         if self._toolbox is not None:
             await self._toolbox.aclose()
 
     def usage(self) -> tuple[Usage, float | None]:
-        """Tokens so far and what they cost, in US dollars (None: unknown)."""
+        """Tokens used so far, and their cost in US dollars (None: unknown)."""
         if self._meter is None:
             return Usage(), None
         default = default_price(self.settings)
@@ -229,18 +231,18 @@ class Run:
         """Run the task to its end.
 
         Raises:
-            ConfigError: See `check`; also no way to a model, and a scenario, rule, template or workspace that cannot
-                be used. No task was started.
+            ConfigError: `check` fails, no model can be asked, or a scenario, rule, template or workspace cannot be
+                used. No task was started.
         """
         self.check()
         started = time.monotonic()
         self._driver = driver = self._new_driver()
         self._lookups.contexts = driver.contexts
         async with AsyncExitStack() as stack:
-            # What the machine's SESSION_CLEANUP closes (C-30); without it, what is left is closed here.
+            # The machine's SESSION_CLEANUP closes these parts (C-30); without it, they are closed here.
             parts = await stack.enter_async_context(AsyncExitStack())
             driver.on_cleanup = parts.aclose
-            # A run that goes on is locked before it is read: no other process adds to it.
+            # A resumed run is locked before its journal is read, so that no other process adds rows.
             stores = await self._open_stores(stack) if self.is_resumed else None
             noted = None if stores is None or stores.recorded is None else stores.recorded.notes
             access = self._access()
@@ -255,7 +257,7 @@ class Run:
             if noted:
                 meter.take_up(noted)
                 self._stopwatch.take_up(noted)
-            # In a thread: servers of further tools may take seconds to start, and Ctrl-C is listened to meanwhile.
+            # In a thread: MCP servers may take seconds to start, and Ctrl-C has to work meanwhile.
             self._toolbox = toolbox = await asyncio.to_thread(self._open_toolbox, driver)
             take_up_tools(toolbox, noted)
             parts.push_async_callback(self._close, toolbox.aclose, "tools")
@@ -269,7 +271,7 @@ class Run:
             await self._close_lanes(actor)
             files, diff = await witness.end(is_halted=driver.halted is not None)
             await parts.aclose()
-            # Before the run is let go: others must not find it at rest and without an end.
+            # Before the run's lock is released: no other process may find the run stopped and without a report.
             report = self._ended(driver, actor, provider, (files, diff), int((time.monotonic() - started) * 1000))
             noted_until = len(self._notes)
         return replace(report, notes=(*report.notes, *self._notes[noted_until:]))
@@ -277,7 +279,7 @@ class Run:
     def _ended(
         self, driver: Driver, actor: Actor, provider: Provider, changes: tuple[tuple[str, ...], str], duration_ms: int
     ) -> Report:
-        """The report of a machine that has stopped; kept on disk, unless the run can go on from where it stands."""
+        """Store and return the report of a machine that has stopped; an interrupted run gets no stored report."""
         if self._channel is not None:
             self._channel.close()
         if not self.is_of_session and not lanes_of(self.settings, self.id):
@@ -306,7 +308,7 @@ class Run:
         return driver
 
     def _tell_wait(self, what: str, wait_s: float, limit: str) -> None:
-        """A rate limit is waited for: a line of the log, and a step of the machine, which observers hear of."""
+        """Report a wait for a rate limit: as a log line, and as an event of the machine that observers see."""
         (self.log or write_log)("info", f"[rawko] waiting {wait_s:.1f} s: {limit}", {})
         if self._driver is not None:
             self._driver.tell_wait({"what": what, "limit": limit, "wait_ms": round(wait_s * 1000)})
@@ -325,7 +327,7 @@ class Run:
         )
 
     async def _open_lanes(self, stack: AsyncExitStack, stores: Stores, provider: Provider, driver: Driver) -> None:
-        """Make it possible to begin lanes, where a chart may; what lanes have used so far is counted."""
+        """Open the lanes, if a chart may start any; count what a resumed run's lanes have used."""
         if not may_run_agents(self.settings):
             return
         from rawko.app.lanes.adoption import Adoption
@@ -382,9 +384,9 @@ class Run:
         return None if self._meter is None else self._meter.out_of_time()
 
     async def _begin(self, actor: Actor, toolbox: Toolbox, stores: Stores, witness: Witness) -> FirstWords | None:
-        """Do what comes before the first step; gives the first event, or None where the machine has its task.
+        """Prepare the first step; returns what gives the first event, or None where the machine has its task.
 
-        A run that cannot be resumed, or that cannot follow the one that it continues, has changed nothing so far.
+        If this fails because the run cannot be resumed or cannot follow another, nothing was changed.
         """
         settings = self.settings
         first = FirstEvent(settings, self.task, self.agent, self.continues, self.first_event)

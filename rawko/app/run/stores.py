@@ -1,4 +1,4 @@
-"""Where a run is kept: the snapshots of its files and its journal, opened together and held to each other."""
+"""The stores of a run: file snapshots and journal, opened together and checked for consistency."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ if TYPE_CHECKING:
     from rawko.workspace import SnapshotWorkspace
 
 Close = Callable[[Callable[[], Awaitable[None]], str], Awaitable[None]]
-"""Closes a part of a run, of which the name is given, within a deadline."""
+"""Closes a part of a run within a deadline; called with the closing function and the part's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
     """Snapshots and journal of a run.
 
-    Attributes:
-        recorded: What the journal holds of a run that goes on; None of a new one.
-        lost: What the journal has lost of it.
-        notes: For the report.
+    recorded: The rows of a resumed run; None for a new run.
+        lost: Set where the journal has lost its last rows.
+        notes: Notes for the report.
     """
 
     workspace: SnapshotWorkspace
@@ -42,19 +41,19 @@ class Stores:
     notes: tuple[str, ...] = ()
 
     def files_noted(self) -> dict[str, Any]:
-        """The snapshot that holds the files as they are known to be, by its commit; for the rows of the journal."""
+        """The commit of the latest snapshot, as the journal's rows note it; {} where there is none."""
         latest = self.workspace.latest
         return {} if latest is None else {"snapshot": latest.commit}
 
 
 async def open_stores(settings: Settings, run: str, stack: AsyncExitStack, close: Close, *, is_resumed: bool) -> Stores:
-    """Open both, and make sure that those of a run that goes on belong together.
+    """Open both stores, and check that those of a resumed run are consistent.
 
     Args:
-        stack: Gets what closes them.
+        stack: Exit stack that closes them.
 
     Raises:
-        ConfigError: One of them cannot be used, or they do not belong together.
+        ConfigError: One of them cannot be used, or they are not consistent.
     """
     if is_resumed:
         check_store(settings, run)

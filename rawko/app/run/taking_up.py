@@ -1,4 +1,4 @@
-"""What is done before a recorded run goes on: what an earlier process has left is ended, kept, or taken in."""
+"""Prepares the resume of a recorded run: ends leftover commands, keeps or sets back edited files."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ async def take_up(
     *,
     is_cancel: bool,
 ) -> list[str]:
-    """End what was left running, and keep what was edited since the last snapshot, before anything goes on.
+    """End leftover commands, and keep what was edited since the last snapshot, before the run continues.
 
     Args:
-        at_work: The machines as the journal knows them; None where it holds none.
+        at_work: Snapshot of the machines from the journal; None where it holds none.
         read_only: Names of the tools that only read.
-        is_cancel: The run is taken up only to end it: the files stay as they are.
+        is_cancel: The run is resumed only to cancel it: the files stay as they are.
 
     Returns:
         Notes for the report.
@@ -58,7 +58,7 @@ async def take_up(
     if letters := mail.overrides_waiting(settings, run):
         taken = await journalled(stores.journal, run, at_work)
         for letter in letters:
-            if letter.path.stem in taken:  # the process was killed before it could remove it
+            if letter.path.stem in taken:  # the earlier process was killed before it could remove the message
                 letter.reply(Reply(Receipt.TAKEN.value))
                 letter.burn()
     return notes

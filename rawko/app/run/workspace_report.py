@@ -1,4 +1,4 @@
-"""What a run has done to the files: the workspace before it and after it, and what lies between."""
+"""What a run has changed in its workspace: captures the files before and after it, and compares them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Witness:
-    """Looks at a workspace for a run's report. What it cannot see is a note, and no failure of the run.
+    """Captures a workspace for a run's report. A capture that fails at the end becomes a note.
 
-    Attributes:
-        notes: For the report.
-        before: The tree of before the run; None where it could not be captured.
+    notes: Notes for the report.
+        before: Git tree of the files before the run; None until it is captured.
     """
 
     workspace: SnapshotWorkspace
@@ -25,10 +24,10 @@ class Witness:
     before: str | None = None
 
     async def begin(self, *, is_resumed: bool) -> None:
-        """Look at the files before anything happens to them: the run's first snapshot.
+        """Capture the files before the run's first step, or, for a resumed run, look up its first snapshot.
 
         Raises:
-            WorkspaceError: They cannot be captured, so that nothing that follows could be undone.
+            WorkspaceError: They cannot be captured, so that later changes could not be undone.
         """
         if is_resumed and (taken := await self.workspace.log()):
             self.before = str(taken[0].tree)
@@ -39,7 +38,7 @@ class Witness:
         """Paths that the run has changed, and a unified diff of them.
 
         Args:
-            is_halted: The workspace could not be captured; what was captured last counts.
+            is_halted: The workspace could not be captured; the latest snapshot is compared instead.
         """
         after = self._latest() if is_halted else await self._last()
         if self.before is None or after is None:

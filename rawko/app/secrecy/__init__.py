@@ -1,1 +1,1 @@
-"""What a run keeps to itself: the key of its prompts' marks."""
+"""Secrets of a run: the key of its prompts' marks, and the values that are masked in its texts."""

@@ -1,7 +1,7 @@
-"""The secret from which the marks of a run's prompts are made: one file per state folder, and of it one key per run.
+"""The secret key with which a run marks the parts of its prompts: one file per state folder, one derived key per run.
 
-A run that goes on in another process has the same marks. No writer of a part of a prompt can read it: it lies in the
-state folder, with the user's rights alone.
+A resumed run gets the same key. Authors of prompt parts (files, models) cannot read it: the file is in the state
+folder, with permissions for the user alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BYTES: Final = 32
 
 
 def prompt_key(state_dir: Path, run: str) -> bytes:
-    """The key of a run's prompts. Where the file cannot be kept, one that holds for this process alone."""
+    """The key of a run's prompts; if the file cannot be written, a key that is valid in this process only."""
     return hmac.digest(_secret(state_dir / FILE), run.encode("utf-8", "surrogateescape"), "sha256")
 
 
@@ -28,7 +28,7 @@ def _secret(path: Path) -> bytes:
         try:
             if len(found := path.read_bytes()) >= _BYTES:
                 return found
-            path.unlink()  # cut off while it was written
+            path.unlink()  # incomplete: its writer was interrupted
         except FileNotFoundError:
             pass
         except OSError:
@@ -38,7 +38,7 @@ def _secret(path: Path) -> bytes:
 
 
 def _keep(path: Path, secret: bytes) -> None:
-    """Put the file there whole, unless another process has been faster."""
+    """Create the file atomically, unless another process has created it first."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The keys and passwords of a session: what must be masked wherever it is echoed."""
+"""The keys and passwords of a session, which are masked in all texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rawko.vocabulary.masking import MIN_CHARS, Masker
 
 
 def session_secrets(environ: Mapping[str, str], *addresses: str | None) -> dict[str, str]:
-    """Names by secret value: of variables named like keys, and of the passwords in addresses.
+    """Names by secret value: of variables that are named like keys, and of passwords in addresses.
 
     Args:
         addresses: URLs from settings, which may hold a password.
@@ -28,12 +28,12 @@ def session_secrets(environ: Mapping[str, str], *addresses: str | None) -> dict[
 
 
 def masker_of(settings: Settings) -> Masker:
-    """What takes the keys of the settings' session out of texts."""
+    """Masks the keys of the settings' session in texts."""
     return Masker(session_secrets(settings.environ, settings.base_url, settings.openai_base_url))
 
 
 def _passwords(address: str) -> set[str]:
-    """The user's part of an address, where it has one: a password, as it is and decoded; or a token without one."""
+    """The secret in an address, as it is and decoded: the password, or a user name without password (a token)."""
     try:
         parts = urlsplit(address)
         told = parts.password or parts.username or ""

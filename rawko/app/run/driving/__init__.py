@@ -1,1 +1,1 @@
-"""Driving a run's machine to its end, or to where it has to wait: for a person, a larger budget, or a disk."""
+"""Drives a run's machine to its end, or until it has to wait: for a person, a larger budget, or a writable disk."""

@@ -1,4 +1,4 @@
-"""Questions that a driver asks people: again, what an agent of a resumed run has waited for; and what comes next."""
+"""Questions that a driver asks people: open questions of a resumed run, and the next message of a conversation."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from rawko.vocabulary.messages import ToolCall
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Asks the people of a run; the time of their answers is not the run's.
+    """Asks the people of a run; the time that they take to answer does not count as the run's.
 
     Args:
-        unanswered: Called with a question that has no answer here.
+        unanswered: Called with a question that the people here do not answer.
     """
 
     people: People
@@ -32,9 +32,9 @@ class Asking:
     unanswered: Callable[[Mapping[str, Any]], None]
 
     async def again(self, actor: Actor) -> None:
-        """Ask again for what an agent of the resumed run has waited for since before: a person's answer, or a budget.
+        """Repeat what agents of a resumed run have waited for since an earlier process: a person's answer, or a budget.
 
-        An agent that has come to wait in this process was refused with the budget and the people of now.
+        An agent that started to wait in this process is left out: it has already met the present people and budget.
         """
         await actor.settle()
         for machine in tuple(actor.session.actors.values()):
@@ -60,7 +60,7 @@ class Asking:
                 machine.put(name, data)
 
     async def converse(self, actor: Actor) -> None:
-        """Ask the user for the next message whenever the agent is idle, until there is none (C-20)."""
+        """Ask the user for the next message whenever the agent is idle, until the user gives none (C-20)."""
         try:
             while True:
                 await actor.wait_for("idle")
@@ -72,10 +72,10 @@ class Asking:
                     return
                 await actor.request("USER_MESSAGE", content=answer.text, who=answer.who)
         except (ActorStopped, ActorCrashed):
-            return  # it ended otherwise
+            return  # the machine ended for another reason
 
     async def _until_answered(self, asked: Question, machine: Member) -> tuple[bool, Answer | None]:
-        """Ask the person here, until another process has answered; whether one has, and the answer."""
+        """Ask the people here, unless another process answers first; returns whether one has, and the answer."""
         question = machine.context.get("question")
         asking = asyncio.ensure_future(self._person(asked))
         try:
@@ -90,7 +90,7 @@ class Asking:
                 await asyncio.gather(asking, return_exceptions=True)
 
     async def _person(self, question: Question) -> Answer | None:
-        """The answer; a question that has been waiting goes on waiting, whatever the policy for new ones."""
+        """The answer; a question that was already open stays open, even if the policy refuses new questions."""
         try:
             return await self.people.ask(question)
         except Unattended:
@@ -98,5 +98,5 @@ class Asking:
 
 
 def _has_moved(actor: Member) -> bool:
-    """Whether the machine has taken an event in this process; a restored one stands where it was left."""
+    """Whether the machine has taken an event in this process; a restored machine has not."""
     return actor.last_step is not None and actor.last_step.event is not None

@@ -1,6 +1,6 @@
-"""The driver of a run's machine: it gives the machine its task, and waits for its end or for what it has to wait for.
+"""The driver of a run's machine: gives the machine its task, and waits until it ends or has to wait for something.
 
-Letters of other processes and questions to people have modules of their own. Parts are opened and closed by `run`.
+Messages of other processes and questions to people have modules of their own. `Run` opens and closes the parts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CLEANUP: Final = "SESSION_CLEANUP"
 RATE_WAIT: Final = "RATE_WAIT"
 """Sent to a machine while a call waits for the run's rate limit."""
 FirstWords = Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]]
-"""Gives the event that a machine gets once it is idle."""
+"""Gives the event that starts the task of an idle machine."""
 
 
 @dataclass(slots=True)
@@ -34,19 +34,19 @@ class Driver:
     """Drives one machine, once.
 
     Args:
-        run: Whose letters are read.
-        told_in: Field of the context that is not empty once the machine was told its task.
+        run: Id of the run; the driver reads the messages in this run's inbox.
+        told_in: Field of the context that is not empty once the machine has its task.
         first_words: None where the machine has its task already.
-        is_resumed: It may be waiting for a person who was asked once, in vain.
-        is_interactive: Whenever the agent is done, the user is asked what comes next; the end of what is typed ends it.
+        is_resumed: The machine may wait with a question that a person has left unanswered before.
+        is_interactive: Ask the user for the next message whenever the agent is idle; without one, the run ends.
         on_cleanup: Closes the session when the machine asks for it; awaited before the run is reported done (C-30).
-        on_override: Told of overrides that others have left.
-        number_of: Gives the number of the open question of a machine, by its path, from the journal.
+        on_override: Called with each override that another process has left, and the reply.
+        number_of: Reads from the journal the number of a machine's open question, by the machine's path.
 
     Attributes:
-        question: What a person is asked who is not there, or what of the budget is used up.
-        halted: Why the workspace cannot be recorded any more.
-        is_left: The machine stops where it stands, before its end.
+        question: The question that no person here answers, or the budget bound that is used up.
+        halted: Why the run was halted; None where it was not.
+        is_left: The driver stopped before the machine's end; a resume continues from there.
     """
 
     settings: Settings
@@ -71,7 +71,7 @@ class Driver:
     _is_driven: asyncio.Event = field(default_factory=asyncio.Event)
 
     def active_states(self) -> frozenset[str]:
-        """Active states of the whole tree, for rules that name states."""
+        """Active states of the whole tree of machines, for permission rules that name states."""
         actor = self._actor
         if actor is None:
             return frozenset()
@@ -84,7 +84,7 @@ class Driver:
         return [] if actor is None else [one.context for one in (actor, *_below(actor))]
 
     def see(self, event: InspectionEvent) -> None:
-        """Watches the inspection stream for a machine that has to wait."""
+        """Observe the inspection stream for events that make the run wait, or ask for cleanup."""
         if event["type"] == "emit" and event["event"] in ("NEEDS_PERSON", "OUT_OF_BUDGET"):
             self.question = dict(event["data"])
             self._must_wait.set()
@@ -92,35 +92,35 @@ class Driver:
             self._cleanup = asyncio.ensure_future(self.on_cleanup())
 
     async def settled(self) -> None:
-        """Wait until the machine has taken what it has been told so far."""
+        """Wait until the machine has processed all events that were sent so far."""
         if self._actor is not None:
             await self._actor.settle()
 
     def wait(self, question: Mapping[str, Any]) -> None:
-        """Wait for a person or a larger budget, with the question."""
+        """Stop driving with a question: to a person, or for a larger budget."""
         self.question = dict(question)
         self._must_wait.set()
 
     def halt(self, why: str) -> None:
-        """Stop where the machine stands: the workspace cannot be recorded any more."""
+        """Stop driving without ending the machine, because the run cannot go on in this process."""
         self.halted = self.halted or why
         self._must_wait.set()
 
     def cancel(self, who: str = "") -> None:
-        """Stop through the machine; before it has begun, as soon as it has."""
+        """Send CANCEL to the machine; before the machine has started, it is sent as soon as it starts."""
         self.is_cancelled = True
         self._canceller = who
         if self._actor is not None and not self._actor.is_ended:
             self._actor.send("CANCEL", who=who)
 
     def tell_wait(self, wait: Mapping[str, Any]) -> None:
-        """Tell the machine that a call waits for the rate limit; a chart of the user's own need not take that."""
+        """Tell the machine that a call waits for the rate limit; a chart without RATE_WAIT gets no event."""
         actor = self._actor
         if actor is not None and not actor.is_ended and actor.interpreter.can(RATE_WAIT, **wait):
             actor.put(RATE_WAIT, wait)
 
     async def override(self, override: Override) -> Reply:
-        """Give the machine what a person asks of it, once it has its task; what became of that."""
+        """Give an override to the machine once it has its task; returns the reply."""
         await self._is_driven.wait()
         assert self._actor is not None
         try:
@@ -130,7 +130,7 @@ class Driver:
         return await give(self._actor, override)
 
     def stop_turn(self, who: str = "") -> bool:
-        """Stop what an interactive agent does, so that the conversation goes on; False where it does nothing."""
+        """Stop the current turn of an interactive agent, so that the user can speak; False where no turn is running."""
         actor = self._actor
         if actor is None or actor.is_ended or self.is_cancelled or not actor.interpreter.can("STOP_TURN", who=who):
             return False
@@ -161,7 +161,7 @@ class Driver:
             try:
                 await _first_of((ended, waits), helpers)
                 if not ended.done() and self.halted is None:
-                    await actor.settle()  # its parent hears after the observers that the agent waits
+                    await actor.settle()  # observers hear first that the agent waits, its parent after them
             finally:
                 self.is_left = not actor.interpreter.final
                 for task in (ended, waits, *helpers):
@@ -179,7 +179,7 @@ class Driver:
         try:
             await actor.wait_for(lambda a: a.matches("idle") or self._has_task(a))
         except (ActorStopped, ActorCrashed):
-            return  # it ended before: the caller learns it by the end
+            return  # the machine has ended; the caller sees its end
         if not self._has_task(actor):
             actor.put(*await self.first_words())
 
@@ -199,7 +199,7 @@ class Driver:
             try:
                 await actor.wait_for(self._has_task)
             except (ActorStopped, ActorCrashed):
-                return  # it ended before
+                return  # the machine has ended
         await asking.converse(actor)
 
 
@@ -210,7 +210,7 @@ def _below(actor: Actor) -> Iterator[Actor]:
 
 
 async def _first_of(ends: Iterable[asyncio.Future[Any]], helpers: Iterable[asyncio.Future[Any]]) -> None:
-    """Wait for one of the ends; a helper that fails before is not waited in vain for, but raised."""
+    """Wait for one of `ends`; an exception of a helper that fails before is raised at once."""
     waiting, helping = set(ends), set(helpers)
     while True:
         done, _ = await asyncio.wait(waiting | helping, return_when=asyncio.FIRST_COMPLETED)

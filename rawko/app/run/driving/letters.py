@@ -1,4 +1,4 @@
-"""What other processes ask of a running machine, through its inbox: answers to questions, overrides, a cancel."""
+"""Messages of other processes to a running machine, read from its inbox: answers to questions, overrides, a cancel."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from rawko.runtime.actor import Actor
 from rawko.runtime.actor_parts.members import Member
 
 OverrideListener = Callable[[Override, Reply], None]
-"""Called with every override that came from another process, and with what became of it."""
+"""Called with every override that came from another process, and with the reply to it."""
 QUESTION_CLOSED: Final = "another question is open"
-"""The receipt of an answer whose number is not that of the open question."""
+"""The receipt of an answer whose question number is not that of the open question."""
 
 
 @dataclass(slots=True)
 class Letters:
-    """The letters of one run.
+    """Reads the inbox of one run.
 
     Args:
-        cancel: Cancels the run in the name of the one who asked for it.
-        has_task: Whether the machine has been told its task; overrides are read only then.
+        cancel: Cancels the run in the name of the person who asked for it.
+        has_task: Whether the machine has its task; overrides wait in the inbox until then.
         on_override: See `OverrideListener`.
 
     Attributes:
-        number_of: Gives the number of the open question of a machine, by its path, from the journal.
-        are_read: Set once all that waited when the run began has been read.
+        number_of: Reads from the journal the number of a machine's open question, by the machine's path.
+        are_read: Set once all messages that waited when the run began have been read.
     """
 
     settings: Settings
@@ -45,7 +45,7 @@ class Letters:
     are_read: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def read(self, actor: Actor) -> None:
-        """Read letters until this is cancelled."""
+        """Read messages until this task is cancelled."""
         while True:
             for letter in inbox.waiting(self.settings, self.run):
                 if letter.kind == "cancel":
@@ -53,7 +53,7 @@ class Letters:
                 elif (override := letter.override) is None:
                     await self._take_answer(actor, letter)
                 elif not self.has_task(actor):
-                    continue  # it waits until the machine has its task
+                    continue  # the override stays in the inbox until the machine has its task
                 else:
                     letter.reply(reply := await give(actor, override))
                     if self.on_override is not None:
@@ -63,13 +63,13 @@ class Letters:
             await asyncio.sleep(inbox.POLL_S)
 
     def refuse_overrides(self) -> None:
-        """Answer the overrides that came too late: the machine is done."""
+        """Reply to the overrides that arrived after the machine's end: the run has ended."""
         for letter in inbox.overrides_waiting(self.settings, self.run):
             letter.reply(Reply(ENDED))
             letter.burn()
 
     async def _take_answer(self, actor: Actor, letter: inbox.Letter) -> None:
-        """Give the machine that waits the answer of another process; one to an earlier question is refused."""
+        """Give another process's answer to the machine that waits for it; refuse an answer to an earlier question."""
         is_taken = False
         for machine in tuple(actor.session.actors.values()):
             if letter.question is not None and not await self._asks(machine, letter.question):

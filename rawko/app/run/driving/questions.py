@@ -1,7 +1,7 @@
-"""What a run waits for, as its journal knows it: a person's answer, or a larger budget; and the number of a question.
+"""The open question of a run, read from its journal: for a person's answer, or for a larger budget; and its number.
 
-A question's number is that of the journal's row that asked it, or of the rewind or fork that brought it back. An
-answer that says the number is for that question alone.
+A question's number is that of the journal row that asked it, or of the rewind or fork that restored it. An answer that
+names a number is for that question alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ OUT_OF_BUDGET = "out_of_budget"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An open question; `kind` as of `rawko.runtime.ports.Question`, or "budget"; `call` that an approval is about."""
+    """An open question.
+
+    Attributes:
+        kind: As in `rawko.runtime.ports.Question`, or "budget".
+        call: The tool call that an approval is about.
+    """
 
     kind: str
     text: str
@@ -35,10 +40,10 @@ class Asked:
 
 
 async def open_question(run: RecordedRun) -> Asked | None:
-    """The question that a run waits with; None where it does not wait. A crash while it waited changes nothing.
+    """The question that a run waits with; None where it does not wait. A crash during the wait does not change this.
 
     Raises:
-        ConfigError: Its journal cannot be read, or holds nothing of it any more.
+        ConfigError: Its journal cannot be read, or has lost its rows.
     """
     snapshot = await last_snapshot(run)
     if snapshot is None and has_report(run.settings, run.id):
@@ -60,11 +65,11 @@ def _questions(snapshot: Mapping[str, Any]) -> Iterator[Asked]:
 
 
 _PAGE = 64
-"""Rows that are read at once, from the end backwards: a question that is open was asked near the end."""
+"""Rows per read, from the end backwards: an open question was asked near the end."""
 
 
 async def question_number(journal: Journal, run: str, actor: str) -> int | None:
-    """The number of the open question of a machine of the run; None where it asks nothing.
+    """The number of the open question of a machine of the run; None where the machine has no open question.
 
     Raises:
         JournalError: The journal cannot be read.
@@ -84,6 +89,6 @@ async def question_number(journal: Journal, run: str, actor: str) -> int | None:
 
 
 def _asked_in(row: StepRecord, actor: str) -> bool | None:
-    """Whether a machine asks a question after a row; None where the row does not say."""
+    """Whether a machine has an open question after a row; None where the row does not change this."""
     found = [update["assign"]["question"] for update in row.updates if "question" in update.get("assign", {})]
     return found[-1] is not None if found and row.actor == actor else None

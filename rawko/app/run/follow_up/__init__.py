@@ -1,1 +1,1 @@
-"""A run that goes on where another has ended: what the new one takes over, and the event that carries it."""
+"""A run that follows one that has ended: what the new run takes over, and the event that carries it."""

@@ -1,4 +1,4 @@
-"""Files that were changed after a run's end, for the event that begins the next run."""
+"""The files that were changed after a run's end, for the event that starts the run that follows it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from rawko.vocabulary.snapshot import ChangedFiles, FileChange, Snapshot
 from rawko.workspace.repository.archive import Archive
 
 MAX_TOLD_CHANGES: Final = 50
-"""Paths that the event names; of the others, it says how many."""
+"""Most paths that the event names; for the others it gives their number."""
 MAX_PATH_CHARS: Final = 200
 
 
 async def told_changes(
     run: str, settings: Settings, workspace: Workspace, tree: str, notes: list[str]
 ) -> ChangedFiles | None:
-    """What was changed since a run ended; None for nothing, and where it cannot be told, which is noted.
+    """The files that were changed since a run ended; None where none were, or where they cannot be read.
 
     Args:
-        tree: Of the workspace as it is.
-        notes: For the report; gets what cannot be told.
+        tree: Git tree of the workspace as it is now.
+        notes: Notes for the report; one is added where the changes cannot be read.
     """
     try:
         lost = await lost_by(run, settings)
@@ -42,12 +42,12 @@ async def told_changes(
 async def changes_since(
     run: str, settings: Settings, workspace: Workspace, tree: str, known: str | None = None
 ) -> ChangedFiles | None:
-    """Files that have been changed since a run's last snapshot; None where there are none, or no snapshot says.
+    """Files that were changed since a run's last snapshot; None where none were, or where the run has no snapshot.
 
     Args:
-        workspace: Of the run that goes on; it has the snapshots of both.
-        tree: The files as they are now.
-        known: Tree of the latest snapshot that the run's journal knows, where that is not its last one.
+        workspace: The workspace of the run that continues; its store has the snapshots of both runs.
+        tree: Git tree of the files as they are now.
+        known: Tree of the latest snapshot that the run's journal names, where the run has later ones.
 
     Raises:
         WorkspaceError: The snapshots cannot be read.
@@ -64,7 +64,7 @@ async def changes_since(
 
 
 def _told(changes: Sequence[FileChange]) -> ChangedFiles:
-    """The first of them by name; the prompt escapes what cannot be seen in one."""
+    """The first `MAX_TOLD_CHANGES` paths by kind of change; the prompt escapes invisible characters in them."""
     named = changes[:MAX_TOLD_CHANGES]
 
     def of(kind: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The event that gives a run's machine its task: a new task, what another run left, or what a fork begins with."""
+"""The event that gives a run's machine its task: a new task, the follow-up of another run, or a fork's first event."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class FirstEvent:
     _changes: ChangedFiles | None = None
 
     async def read_legacy(self) -> None:
-        """Read what the followed run leaves.
+        """Read what the followed run hands over.
 
         Raises:
-            ConfigError: It cannot be followed, or its journal cannot be read.
+            ConfigError: The run cannot be followed, or its journal cannot be read.
         """
         if self.continues is not None:
             self._legacy = await _legacy_left_by(self.continues, self.settings)
 
     async def read_changes(self, witness: Witness) -> None:
-        """Read which files were changed since the followed run ended; what cannot be told is noted in the report."""
+        """Read which files were changed since the followed run ended; a failure becomes a note of the report."""
         if self.continues is not None and witness.before is not None:
             self._changes = await told_changes(
                 self.continues, self.settings, witness.workspace, witness.before, witness.notes
@@ -51,10 +51,10 @@ class FirstEvent:
     def teller(
         self, resumed_from: Mapping[str, Any] | None
     ) -> Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]] | None:
-        """What gives the event; None where the machine has its task already.
+        """The function that gives the event; None where the machine has its task already.
 
         Args:
-            resumed_from: Snapshot that the machine goes on from; the event may wait in its queue.
+            resumed_from: Snapshot that the machine was restored from; its queue may hold the event already.
         """
         is_waiting = resumed_from is not None and bool(resumed_from["external"])
         is_told = is_waiting or is_task_in_input(self.agent, self.continues, self.given)
@@ -72,7 +72,7 @@ class FirstEvent:
 
 
 async def _legacy_left_by(run: str, settings: Settings) -> Legacy:
-    """What a run leaves; where it was set back to before its first message, what the run before it leaves."""
+    """What a run hands over; if it was rewound to before its first message, what the run that it follows hands over."""
     record = check_followed(settings, run)
     legacy = await legacy_of(RecordedMachine(record), record)
     if record.outcome == REWOUND and not legacy.messages and record.continues is not None:

@@ -1,6 +1,6 @@
-"""What a run leaves to the one that follows it, as the data of the event FOLLOW_UP.
+"""What a run hands over to the run that follows it, as the data of the event FOLLOW_UP.
 
-The event carries all of it, so that the new run's journal says what it followed, and the earlier run may be removed.
+The event carries all of the data, so that the new run's journal is complete, and the earlier run may be removed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FOLLOW_UP: Final = "FOLLOW_UP"
 
 
 class RecordedRun(Protocol):
-    """A run whose machines can be read from its journal: a `Run`, or its record alone (`RecordedMachine`)."""
+    """A run whose machines can be read from its journal: a `Run`, or only its record (`RecordedMachine`)."""
 
     @property
     def id(self) -> str: ...
@@ -42,13 +42,13 @@ class RecordedRun(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Legacy:
-    """What a run leaves behind.
+    """What a run hands over to the run that follows it.
 
     Attributes:
-        agent: Whose conversation `messages` is: the last one that worked.
+        agent: The last agent that worked; `messages` is this agent's conversation.
         messages: As wire messages, oldest first.
-        history: The orchestrator's executions; empty of an agent that ran alone.
-        plan: None where there is none, or nothing left of it to do.
+        history: The orchestrator's executions; empty for an agent that ran alone.
+        plan: None where there is no plan, or where it is complete.
     """
 
     record: RunRecord
@@ -63,14 +63,14 @@ class Legacy:
 
     @property
     def outcome(self) -> str:
-        """How the run ended, in the words of prompts."""
+        """How the run ended, as prompts say it."""
         return "being set back to an earlier step" if self.record.outcome == REWOUND else self.record.outcome
 
     def told_to_arbiter(self, task: str, changes: ChangedFiles | None = None) -> dict[str, Any]:
-        """The payload for the orchestrator; the same task keeps its plan and history.
+        """The payload for the orchestrator; plan and history are included only if the task is the same.
 
         Args:
-            changes: Files that others have changed since.
+            changes: Files that were changed since the run ended.
         """
         is_same = task == self.record.task
         return {
@@ -89,11 +89,11 @@ class Legacy:
     def told_to_agent(
         self, agent: str, task: str, settings: Settings, changes: ChangedFiles | None = None
     ) -> dict[str, Any]:
-        """The payload for one agent alone; another agent gets a description of what was done.
+        """The payload for an agent that runs alone; another agent than before gets a description of the work.
 
         Args:
-            settings: Of the run that goes on; they name the templates.
-            changes: Files that others have changed since.
+            settings: The settings of the run that follows; they name the templates.
+            changes: Files that were changed since the run ended.
         """
         is_same_task, is_same_agent = task == self.record.task, agent == self.agent
         is_raised = is_same_task and is_same_agent and self.record.outcome == "limit"
@@ -113,10 +113,10 @@ class Legacy:
 
 
 def check_followed(settings: Settings, run: str) -> RunRecord:
-    """The record of a run that is to be followed: one that has ended, or that was set back to a step.
+    """The record of a run that may be followed: it has ended, or it was rewound and is not running.
 
     Raises:
-        ConfigError: There is none, it has not ended, or it has gone on from the step that it was set back to.
+        ConfigError: There is no such run, it has not ended, or it has continued after its rewind.
     """
     record = read_record(run, settings)
     if not is_open(record) or (record.outcome == REWOUND and not is_at_work(record.settings, run)):
@@ -135,10 +135,10 @@ def _prompts(settings: Settings) -> Prompts:
 
 
 async def legacy_of(followed: RecordedRun, record: RunRecord) -> Legacy:
-    """What a run leaves behind, from its journal; of one that was set back, what there was at that step.
+    """What a run hands over, read from its journal; for a run that was rewound, the state at that step.
 
     Raises:
-        ConfigError: Its journal cannot be read, or holds nothing of it.
+        ConfigError: Its journal cannot be read, or holds no rows of the run.
     """
     snapshot = await last_snapshot(followed)
     if snapshot is None:
@@ -147,7 +147,7 @@ async def legacy_of(followed: RecordedRun, record: RunRecord) -> Legacy:
 
 
 def _agent_at_work(snapshot: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The context of the agent that worked for an orchestrator; None where none did."""
+    """The context of the agent that was working for an orchestrator; None where no agent was."""
     for child in (snapshot.get("children") or {}).values():
         if child["context"].get("messages") is not None:
             found: Mapping[str, Any] = child["context"]
@@ -156,11 +156,11 @@ def _agent_at_work(snapshot: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def legacy_at(record: RunRecord, snapshot: Mapping[str, Any], at_work: Mapping[str, Any] | None = None) -> Legacy:
-    """What a run would leave behind at some step.
+    """What a run would hand over at a step.
 
     Args:
-        snapshot: Of its machines at that step.
-        at_work: Context of the agent that worked for the orchestrator then, whose conversation is the latest.
+        snapshot: The snapshot of its machines at that step.
+        at_work: Context of the agent that was working for the orchestrator then; its conversation is the latest.
     """
     context = snapshot["context"]
     if record.agent is not None:
@@ -172,7 +172,7 @@ def legacy_at(record: RunRecord, snapshot: Mapping[str, Any], at_work: Mapping[s
 
 
 async def last_snapshot(run: RecordedRun) -> dict[str, Any] | None:
-    """The tree of machines as a run's journal knows it last; None where nothing was committed. Nothing is started.
+    """The snapshot of a run's machines after its last journal row; None where no row was committed. Starts nothing.
 
     Raises:
         ConfigError: Its journal cannot be read.

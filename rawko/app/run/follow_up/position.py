@@ -1,4 +1,4 @@
-"""How far a scenario or a cassette was played by a run, so that the run that follows it plays on from there."""
+"""How far a run has played a scenario or a cassette, so that the run that follows it plays on from there."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import Journal
 
 _PAGE: Final = 64
-"""Rows that are read at once, from the end backwards."""
+"""Rows per read, from the end backwards."""
 
 
 async def position_left(run: str, settings: Settings) -> Mapping[str, Any] | None:
-    """How far a run, or one that it follows, has played the scenario or the cassette of these settings; None where it
-    played another one, or none of it.
+    """How far a run, or a run that it follows, has played the scenario or the cassette of these settings; None where
+    the run played another scenario or cassette, or none of it.
 
     Raises:
-        ConfigError: Its record or its journal cannot be read.
+        ConfigError: The record or the journal of the run cannot be read.
     """
     record = read_record(run, settings)
     scripts = [(one.provider, one.scenario, one.cassette) for one in (record.settings, settings)]
@@ -41,7 +41,7 @@ async def position_left(run: str, settings: Settings) -> Mapping[str, Any] | Non
 
 
 async def _position_in(journal: Journal, run: str) -> Mapping[str, Any] | None:
-    """The latest position that a run has noted; a run that was taken up only to be cancelled notes none at its end."""
+    """The latest position that a run has noted; a run resumed only to be cancelled notes none in its last rows."""
     until = await journal.last_seq(run)
     while until > 0:
         after = max(until - _PAGE, 0)

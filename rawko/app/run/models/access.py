@@ -1,6 +1,7 @@
-"""What a run asks models through, opened from its settings: provider, account of its usage, rate limits, cache.
+"""How a run asks models, opened from its settings: provider, usage account, rate limits, cache of answers.
 
-A lane shares them with the run above: it borrows the provider, counts below that run's account, waits in its limits.
+A lane shares them with its parent run: it borrows the provider, counts into an account below the parent's, and waits in
+the parent's rate limits.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelAccess:
-    """How one run comes to its models.
+    """Opens the provider, usage account, rate limits and cache of one run.
 
     Attributes:
-        agent: The one that runs alone; its run has no arbiter, whose answers could be kept.
-        plays_after: The run of the same session after which the scenario or the cassette goes on; None: it begins.
-        is_cancel: The run is taken up only to end it: no model is asked.
-        common: What a lane has from the run above it.
-        warn: Takes a warning for the log.
+        agent: The agent that runs alone; its run has no arbiter, and so no cache of answers.
+        plays_after: Run of the same session after which the scenario or the cassette continues; None: from its
+            beginning.
+        is_cancel: The run is resumed only to cancel it: no model is asked.
+        common: What a lane shares with its parent run; None for a run that is no lane.
+        warn: Called with each warning for the log.
     """
 
     settings: Settings
@@ -48,14 +50,14 @@ class ModelAccess:
     warn: Callable[[str], None]
 
     async def open_provider(self, noted: Mapping[str, Any] | None, stores: Stores | None) -> Provider:
-        """The provider, which goes on where a scenario or a cassette was left.
+        """The provider; a scenario or a cassette continues where it was left.
 
         Args:
-            noted, stores: Of a run that goes on: what its latest row has noted, and its open stores.
+            noted, stores: Of a resumed run: the notes of its latest journal row, and its open stores.
 
         Raises:
-            ConfigError: There is no way to a model, or its scenario or cassette cannot be used.
-            JournalError: How far the lanes have come cannot be read.
+            ConfigError: The settings name no usable key or endpoint, or the scenario or the cassette cannot be used.
+            JournalError: The journals of the lanes, which say how far they have played, cannot be read.
         """
         position = await self._position(noted, stores)
         if self.is_cancel:
@@ -73,11 +75,11 @@ class ModelAccess:
         return await position_of_all(position, self.settings, self.run, stores.journal)
 
     async def _position_before(self) -> Mapping[str, Any] | None:
-        """How far it was played in the session before this run; None: from its beginning."""
+        """How far earlier runs of the session have played the scenario or cassette; None: from its beginning."""
         return None if self.plays_after is None else await position_left(self.plays_after, self.settings)
 
     def open_cache(self, noted: Mapping[str, Any] | None) -> CachedAnswers | None:
-        """The cache of the arbiter's answers, where the settings ask for it."""
+        """The cache of the arbiter's answers; None where the settings turn it off, or the run asks no arbiter."""
         if self.is_cancel or self.agent is not None or not self.settings.arbiter_cache:
             return None
         from rawko.app.answers.cache import open_cache
@@ -87,13 +89,13 @@ class ModelAccess:
         return cache
 
     async def account(self, journal: Journal | None) -> Account:
-        """What the run's usage is counted into.
+        """The account into which the run's usage is counted.
 
         Args:
-            journal: Of a run that goes on; None of a new one.
+            journal: The journal of a resumed run; None for a new run.
 
         Raises:
-            JournalError: What was used cannot be read.
+            JournalError: The usage so far cannot be read.
         """
         if self.common is None:
             return await account_alone(self.settings, self.run, bounds_of(self.settings, self.watch), journal)
@@ -102,7 +104,7 @@ class ModelAccess:
     def rate_limits(
         self, noted: Mapping[str, Any] | None, tell: Callable[[str, float, str], None]
     ) -> Mapping[str, Pace]:
-        """The rate limits of "tools" and model "calls"; arguments as those of `budget.rate_limits`."""
+        """The rate limits of "tools" and model "calls"; for the arguments see `budget.rate_limits`."""
         if self.common is not None:
             return self.common.paces
         return rate_limits(self.settings, self.watch, noted, tell)

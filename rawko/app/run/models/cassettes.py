@@ -1,4 +1,4 @@
-"""Cassettes of a run: any provider recorded, and a cassette played as a provider."""
+"""Cassettes of a run: recording what any provider answers, and playing a cassette as a provider."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ Wrap: TypeAlias = "Callable[[AsyncAnthropic], AsyncAnthropic]"
 
 
 def play(settings: Settings, position: Mapping[str, Any] | None) -> Provider:
-    """The cassette of the settings as a provider. No network is touched.
+    """The settings' cassette as a provider, which uses no network.
 
     Args:
         position: How far it has been played already.
 
     Raises:
-        ConfigError: It cannot be read, or `position` is not of it.
+        ConfigError: The cassette cannot be read, or `position` does not fit it.
     """
     assert settings.cassette is not None, "load_settings refuses the provider without a cassette"
     try:
@@ -56,7 +56,7 @@ def play(settings: Settings, position: Mapping[str, Any] | None) -> Provider:
 
 
 def _data(settings: Settings, path: Path) -> bytes | None:
-    """A cassette that the project names, as it was read when the user was asked about it."""
+    """Content of a cassette that the project names, as read when the user was asked to trust it; else None."""
     if "cassette" not in settings.of_project:
         return None
     project = project_of(settings)
@@ -70,14 +70,15 @@ def record(
     *,
     is_resumed: bool,
 ) -> Provider:
-    """The provider that `open_inner` opens, with everything it answers written into the settings' cassette.
+    """The provider that `open_inner` opens; each of its answers is written into the settings' cassette.
 
     Args:
-        open_inner: Opens the provider from its position, with what wraps the SDK's client (None: no wire is recorded).
-        noted: What the recording provider of the run's earlier part noted; None where it came to nothing.
+        open_inner: Opens the provider from its position, with a wrapper of the SDK's client (None: no wire is
+            recorded).
+        noted: The position that the recording provider noted earlier in the run; None where it noted none.
 
     Raises:
-        ConfigError: The cassette cannot be written; or as `open_inner`.
+        ConfigError: The cassette cannot be written; or an error of `open_inner`.
     """
     assert settings.record is not None
     is_wire = settings.provider == "anthropic" and not other_providers(settings)  # one wire cannot hold two
@@ -89,7 +90,7 @@ def record(
     except (KeyError, TypeError) as error:
         raise ConfigError("--record: the run was not recorded when it began, so its recording cannot go on") from error
     try:
-        if is_resumed and keep is None:  # killed before anything was acknowledged
+        if is_resumed and keep is None:  # the run was killed before the journal noted any recorded answer
             settings.record.unlink(missing_ok=True)
         recorder = Recorder(settings.record, header, _cleaner(settings), keep=keep)
     except (CassetteError, OSError) as error:

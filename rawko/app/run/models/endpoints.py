@@ -1,7 +1,7 @@
-"""Which server a run's model is asked at, and with which keys: the environment over the settings.
+"""The server and the keys with which a run asks its model; environment variables take precedence over the settings.
 
-An address that only the settings name does not get the environment's keys, unless it is on this machine or the model's
-own server: else whoever writes a repository could have them sent to a server of his own.
+An address from the settings does not get the environment's keys, unless it is on this machine or the API's own server:
+otherwise the author of a repository could have the user's keys sent to a server of his own.
 """
 
 from __future__ import annotations
@@ -41,17 +41,18 @@ WRONG_ADDRESS: Final = (
 )
 
 MAX_IDLE_MS: Final = 300_000
-"""Longest silence of a server that is waited for, unless the whole call may take less."""
+"""Longest silence of a server, in ms, that a call waits for, unless the whole call may take less."""
 
 Wire = Literal["anthropic", "openai"]
 
 
 class Names(NamedTuple):
-    """What one API's address and keys are called.
+    """Names of the environment variables of one API, and its own address.
 
     Attributes:
-        address: The variable with the address; `keys` those with what signs in.
-        own: The address of the model's own server, which may always have the keys.
+        address: The variable that holds the address.
+        keys: The variables that hold credentials.
+        own: The address of the API's own server, which always gets the keys.
     """
 
     address: str
@@ -68,10 +69,10 @@ _THIS_MACHINE: Final = ("localhost", "127.0.0.1", "::1")
 
 
 def endpoint_of(settings: Settings) -> Endpoint:
-    """Where a Messages-API model is asked, and with which key.
+    """Address and key for a model of the Messages API.
 
     Raises:
-        ConfigError: No key and no endpoint, or one that cannot be used.
+        ConfigError: There is no key and no endpoint, or one of them cannot be used.
     """
     environ = sign_in(settings, "anthropic")
     found = endpoint_from_env(environ)
@@ -89,10 +90,10 @@ def endpoint_of(settings: Settings) -> Endpoint:
 
 
 def chat_endpoint_of(settings: Settings) -> ChatEndpoint:
-    """Where a model of the chat completions API is asked, and with which key.
+    """Address and key for a model of the chat completions API.
 
     Raises:
-        ConfigError: No key and no endpoint, or one that cannot be used.
+        ConfigError: There is no key and no endpoint, or one of them cannot be used.
     """
     if settings.base_url and not (settings.openai_base_url or settings.environ.get("ANTHROPIC_BASE_URL")):
         raise ConfigError(WRONG_ADDRESS.format(settings.base_url))
@@ -112,7 +113,7 @@ def chat_endpoint_of(settings: Settings) -> ChatEndpoint:
 
 
 def sign_in(settings: Settings, wire: Wire) -> dict[str, str]:
-    """The environment's address and keys of an API, under the settings' address."""
+    """The environment, completed by the settings' address; without the keys where that address may not have them."""
     environ, names = dict(settings.environ), NAMES[wire]
     address = settings.base_url if wire == "anthropic" else settings.openai_base_url
     if not address or environ.get(names.address):
@@ -129,8 +130,11 @@ def sign_in(settings: Settings, wire: Wire) -> dict[str, str]:
 
 
 def check_address(url: str) -> None:
-    """Raises:
-    ConfigError: It is no address of a server."""
+    """Refuse a malformed address.
+
+    Raises:
+        ConfigError: The text is no address of a server.
+    """
     if not is_address(url):
         raise ConfigError(f"the model's address is {url!r}; {ADDRESS}")
 
@@ -143,15 +147,15 @@ def _check(environ: Mapping[str, str], wire: Wire, url: str) -> None:
 
 
 def _check_key(name: str, key: str) -> None:
-    """A key travels in a header; what cannot stand in one would fail in the middle of the first call."""
+    """Refuse a key with characters that no HTTP header may hold, before the first call fails on it."""
     if not key.isascii() or not key.isprintable() or key != key.strip():
         raise ConfigError(f"{name} holds characters that no key has (a line break, a blank, or a letter beyond ASCII)")
 
 
 def unknown_models(settings: Settings) -> tuple[str, ...]:
-    """Models that are to be asked at Anthropic's own address, and that it cannot have, each as a line for people.
+    """One line for people per model whose name Anthropic's own server cannot know, such as `clade-sonnet-5`.
 
-    `clade-sonnet-5` is told before anything begins, not by the first call. Of another server nothing is known.
+    The lines are shown before anything starts. Models of other servers are not checked.
     """
     if settings.provider != "anthropic" or (settings.base_url or ANTHROPIC_URL) != ANTHROPIC_URL:
         return ()

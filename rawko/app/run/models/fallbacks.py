@@ -1,4 +1,4 @@
-"""Which agents fall back to another model: an agent's own `fallback`, else that of the settings."""
+"""Fallback models of agents: an agent's own `fallback`, otherwise that of the settings."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.errors import Fallback
 
 ABLE_CHART = "agent_loop"
-"""The chart whose machine can fall back; others may say so by a field `fallback` of their context."""
+"""The chart of which rawko knows that its machine can fall back to another model."""
 
 
 def with_fallbacks(settings: Settings) -> Settings:
-    """The settings with their fallback as that of every agent that names none of its own."""
+    """The settings, with their fallback filled in for every agent that names none itself."""
     if settings.fallback.model is None:
         return settings
     agents = {name: _filled(config, settings.fallback) for name, config in settings.agents.items()}
@@ -23,7 +23,7 @@ def with_fallbacks(settings: Settings) -> Settings:
 
 
 def fallbacks_of(settings: Settings, agents: Iterable[AgentConfig] | None = None) -> Iterator[Fallback]:
-    """All fallbacks that a run may ask, those of some agents or of all."""
+    """All fallbacks that a run may ask: of the given agents, or of all agents."""
     chosen = settings.agents.values() if agents is None else agents
     for config in chosen:
         fallback = _filled(config, settings.fallback).fallback
@@ -32,7 +32,7 @@ def fallbacks_of(settings: Settings, agents: Iterable[AgentConfig] | None = None
 
 
 def other_providers(settings: Settings) -> tuple[str, ...]:
-    """Providers beside the run's own that a run may ask; none where a file plays every model.
+    """The providers that a run may ask beside its own; none where a scenario or a cassette answers for every model.
 
     Raises:
         ConfigError: A fallback names a provider and no model.

@@ -1,4 +1,4 @@
-"""The provider of a run, by its settings: one of two APIs, a scenario, or a cassette; what it answers holds no key."""
+"""Opens the provider that the settings name: one of two APIs, a scenario or a cassette; masks keys in its answers."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 def open_provider(
     settings: Settings, position: Mapping[str, Any] | None = None, *, is_resumed: bool = False
 ) -> Provider:
-    """The provider that the settings ask for; what it answers is recorded where they say so, and holds no key.
+    """The provider that the settings name; its answers are recorded where the settings say so, and keys in them masked.
 
     Args:
-        position: How far a scenario or cassette has been played, or recorded, already.
-        is_resumed: The run was begun before.
+        position: How far a scenario or cassette has already been played or recorded.
+        is_resumed: The run was started before.
 
     Raises:
-        ConfigError: No key and no endpoint, a key or an address that cannot be one, an unusable scenario or cassette.
+        ConfigError: There is no key and no endpoint, a key or an address is malformed, or a scenario or cassette is
+            unusable.
     """
     masker = masker_of(settings)
     provider = _recorded(settings, position, is_resumed=is_resumed)
@@ -42,7 +43,7 @@ def open_provider(
 
 def _recorded(settings: Settings, position: Mapping[str, Any] | None, *, is_resumed: bool) -> Provider:
     if settings.record is None:
-        if position is not None and "recorded" in position:  # of a lane, whose answers its run has recorded
+        if position is not None and "recorded" in position:  # of a lane; its parent run has recorded the answers
             position = position["inner"]
         return _open_provider(settings, position)
     from rawko.app.run.models.cassettes import record
@@ -94,10 +95,10 @@ def _check_wire(settings: Settings, name: str) -> None:
 
 
 def check_provider(settings: Settings) -> None:
-    """Make sure that there is a model to ask, without asking it.
+    """Check that there is a model to ask, without asking it.
 
     Raises:
-        ConfigError: No key and no endpoint, a key or an address that cannot be one, an unusable scenario.
+        ConfigError: There is no key and no endpoint, a key or an address is malformed, or a scenario is unusable.
     """
     if settings.provider in WIRES:
         _check_name(settings)
@@ -128,7 +129,7 @@ def _scripted(settings: Settings, position: Mapping[str, Any] | None) -> Provide
 
 
 def _scenario(settings: Settings, name: str) -> Scenario:
-    """The user's own scenario, or one that the project names, as it was read when the user was asked about it."""
+    """The user's own scenario, or the project's, as read when the user was asked to trust it."""
     from rawko.providers.scenario_file import load_scenario, parse_scenario
 
     text = (

@@ -1,1 +1,1 @@
-"""The parts of a run beside its models, opened from its settings: tools, workspace, agents' machines."""
+"""Opens the parts of a run other than its models from its settings: tools, workspace, agents' machines."""

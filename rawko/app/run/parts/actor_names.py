@@ -1,12 +1,12 @@
-"""Names of the actors that a chart of the project's own may invoke to run agents."""
+"""Names of the actors that a project's own chart may invoke to run or compare agents."""
 
 from __future__ import annotations
 
 from typing import Final
 
 RUN_AGENT: Final = "run_agent"
-"""Runs an agent on the files of the run."""
+"""Runs an agent in the folder of the run."""
 RUN_LANE: Final = "run_lane"
-"""Runs an agent in a folder of its own."""
+"""Runs an agent in a folder of the agent's own."""
 JUDGE: Final = "judge"
-"""Says which of several results is the best."""
+"""Chooses the best of several results."""

@@ -1,4 +1,4 @@
-"""The orchestrator's machine of a run: loaded where a run has an arbiter, which one agent's alone has not."""
+"""The orchestrator's machine of a run; imported only by runs with an arbiter, not by those of an agent alone."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["PLACEHOLDERS", "OrchestratorPorts", "orchestrator_machine"]
 def orchestrator_machine(
     settings: Settings, run: str, ports: OrchestratorPorts, seed: int, charts: Mapping[str, Chart]
 ) -> tuple[Chart, Bindings, dict[str, Any]]:
-    """Chart, bindings and input; the task comes by an event.
+    """Chart, bindings and input of the orchestrator; its task comes by an event.
 
     Args:
-        charts: By their names, in the place of today's.
+        charts: By name: charts that are used in place of the present ones.
     """
     given = {
         "agents": {name: describe(config).to_json() for name, config in settings.agents.items()},

@@ -1,7 +1,7 @@
 """The actor `call_agent`: the machine of an agent that another agent calls with the tool `task`.
 
-The called agent belongs to the same run: one journal, gate, budget and workspace. The gate is told its
-callers' names with each call of its tools, which are no wider than theirs; see `rawko.vocabulary.agent_path`.
+The called agent belongs to the same run: it shares journal, gate, budget and workspace. Each of its tool calls
+gives the gate the names of its callers, and it has no tool that they lack; see `rawko.vocabulary.agent_path`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Machine = tuple[Chart, Bindings]
 
 
 def calling_agents(settings: Settings, prompts: Prompts, machine: Callable[[], Machine]) -> ChildFactory:
-    """`call_agent` for the agents of a run.
+    """The actor `call_agent`, for the agents of a run.
 
     Args:
-        prompts: Of the agent loop.
-        machine: Chart and bindings of called agents; asked when one is called.
+        prompts: Templates of the agent loop.
+        machine: Gives chart and bindings of called agents; called at each call of an agent.
     """
 
     @child_machine
@@ -57,7 +57,7 @@ def _invalid(problem: str) -> ActorFailed:
 
 
 def narrowed(limits: Limits, options: SubAgentOptions) -> Limits:
-    """The limits of a called agent: its own, and those that the settings give each call."""
+    """The limits of a called agent: for each, the lower of the agent's own and the settings' limit per call."""
     each = {}
     for name in ("turns", "tool_steps", "tokens", "cost_usd"):
         bounds = [bound for bound in (getattr(limits, name), getattr(options, name)) if bound is not None]
@@ -66,11 +66,11 @@ def narrowed(limits: Limits, options: SubAgentOptions) -> Limits:
 
 
 def check_calls(agents: Mapping[str, AgentConfig], machines: Mapping[str, Machine]) -> None:
-    """Refuse agents' files whose calls of other agents cannot be carried out, before a task starts.
+    """Refuse agents' files whose calls of other agents would fail, before a task starts.
 
     Raises:
-        ConfigError: An agent names one that cannot be called, names agents without the tool, or has a chart without a
-            state for calls.
+        ConfigError: An agent names an agent that cannot be called, names agents but lacks the tool, or has a chart
+            without a state for calls.
     """
     able = [name for name, config in agents.items() if config.chart == CALLABLE_CHART]
     for name, config in agents.items():

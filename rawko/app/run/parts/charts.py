@@ -1,4 +1,4 @@
-"""The charts that ship with the package, read once per process, and which of them are patterns of several agents."""
+"""The charts that ship with the package, and which of them run several agents (patterns)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _ALONE: Final = ("agent_loop", "orchestrator", "node_engine")
 
 @cache
 def shipped_chart(stem: str) -> Chart:
-    """A chart of the package's own, read once per process."""
+    """A shipped chart, read once per process."""
     return load_chart(find_chart(stem))
 
 
 def pattern(name: str) -> ModuleType:
-    """The package of a pattern: its bindings, placeholders of its templates, and the parameters that name agents."""
+    """The package of a pattern: its bindings, its templates' placeholders, and its parameters that name agents."""
     return import_module(f"rawko.machines.{name}")
 
 
 def may_run_agents(settings: Settings) -> bool:
-    """Whether some agent has a chart that may run others: a pattern, or one of the project's own."""
+    """Whether an agent has a chart that may run other agents: a pattern, or a project's own chart."""
     return any(config.chart not in _ALONE for config in settings.agents.values())

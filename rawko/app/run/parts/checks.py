@@ -1,4 +1,4 @@
-"""Where the checks of a run are run: in its workspace, in the environment and the sandbox of its tools."""
+"""The surroundings of a run's checks: its workspace, and the environment and sandbox of its tools."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from rawko.tools.toolbox import sandbox_of
 
 
 def open_gatherer(settings: Settings, run: str, workspace: Workspace) -> Gatherer:
-    """What looks for evidence in the workspace of a run; nothing is opened before it is asked for."""
+    """The gatherer of evidence for a run's workspace; it opens nothing before it is asked for evidence."""
     return Gatherer(partial(surroundings_of, settings, run, settings.workspace), workspace)
 
 
 def file_checks(gatherer: EvidenceGatherer | None) -> Bindings:
-    """The actor `check_files` of charts that adopt what lanes have made: `rawko.machines.evidence.check_evidence`."""
+    """The actor `check_files`, for charts that adopt results of lanes: `rawko.machines.evidence.check_evidence`."""
     bindings = Bindings()
     bindings.add("actor", "check_files", partial(check_evidence, gatherer, asyncio.Lock()))
     return bindings
 
 
 def surroundings_of(settings: Settings, run: str, folder: Path) -> Surroundings:
-    """Where checks run in a folder of a run.
+    """The folder, environment and sandbox in which checks of a run are executed.
 
     Raises:
-        WorkspaceError: A sandbox is asked for, and this machine has none.
+        WorkspaceError: The settings demand a sandbox, and this machine has none.
     """
     outputs, running = outputs_folder(settings, run), running_folder(settings, run)
     state, environ = settings.state_dir, settings.environ

@@ -27,24 +27,24 @@ from rawko.vocabulary.documents import accepted
 from rawko.vocabulary.plan import Plan
 
 MAX_DEPTH: Final = 4
-"""Agents that run agents that run agents: more levels are a circle."""
+"""Most agents that may run each other in a chain through `run_agent`; a longer chain is refused as a circle."""
 
 _OPTIONAL: Final = ("template", "values", "messages", "plan", "seed")
 
 
 @dataclass(frozen=True, slots=True)
 class RunAgent:
-    """Makes the child machine of an agent which the input names.
+    """Makes the child machine of the agent that the actor's input names.
 
     The input is `{agent, prompt}` or `{agent, template, values}`, and optionally `messages` (the agent's own
     conversation so far), `plan` and `seed`; the output is an AgentResult as data: `{outcome, summary, messages,
     files_changed, usage, ...}`. A failed run is an error of the child.
 
     Attributes:
-        agents: By their names.
-        machines: Chart and bindings by the name of a chart in the agents' files; read when an agent is invoked.
+        agents: Agents by name.
+        machines: Chart and bindings by the `chart` of agents' files; read when an agent is invoked.
         prompts: Templates by the first part of their names.
-        depth: How many agents stand above the one that is run.
+        depth: Number of this agent in the chain of agents that run each other, the first being 1.
     """
 
     agents: Mapping[str, AgentConfig]
@@ -64,7 +64,7 @@ class RunAgent:
         return ChildMachine(self.machines[config.chart][0], self._bindings(config.chart), told, finished_run)
 
     def _bindings(self, chart: str) -> Bindings:
-        """The bindings of a chart one level below; made once, since a machine's plans are kept with its bindings."""
+        """The bindings of a chart, with `run_agent` one level deeper; cached, since plans are kept per bindings."""
         if chart not in self._deeper:
             bindings = self.machines[chart][1]
             bound = bindings.find("actor", RUN_AGENT)
@@ -78,7 +78,7 @@ class RunAgent:
 def running_agents(
     agents: Mapping[str, AgentConfig], machines: Mapping[str, tuple[Chart, Bindings]], prompts: Mapping[str, Prompts]
 ) -> Bindings:
-    """`run_agent`, bound for the agents and machines of a run; see `RunAgent`."""
+    """The bindings of `run_agent` for the agents and machines of a run; see `RunAgent`."""
     bindings = Bindings()
     bindings.add("actor", RUN_AGENT, child_machine(RunAgent(agents, machines, prompts)))
     return bindings
@@ -87,7 +87,7 @@ def running_agents(
 def _understood(
     given: Any, agents: Mapping[str, AgentConfig], prompts: Mapping[str, Prompts]
 ) -> tuple[AgentConfig, dict[str, Any]]:
-    """The agent that is to run, and the input of its machine."""
+    """The agent that the input names, and the input of its machine."""
     asked = thaw(given)
     if not isinstance(asked, dict):
         raise _invalid(f"its input is {asked!r:.60}; accepted: a mapping with 'agent' and 'prompt'")
@@ -114,7 +114,7 @@ def _understood(
 
 
 def _rendered(asked: Mapping[str, Any], prompts: Mapping[str, Prompts]) -> str:
-    """The prompt that a template and its values give."""
+    """The prompt that the named template gives for the input's values."""
     if asked.get("prompt") is not None:
         raise _invalid("its input has both a prompt and a template; accepted: one of them")
     template, values = asked["template"], asked.get("values") or {}

@@ -1,4 +1,4 @@
-"""The actor `judge` of charts: the machine of `statecharts/judge.yaml` as a child, asked with candidates.
+"""The actor `judge` of charts: runs the machine of `statecharts/judge.yaml` as a child, with candidates as input.
 
 invoke: {id: verdict, src: judge, input: judge_input, on restore: resume, on done: ..., on error: ...}
 """
@@ -24,7 +24,7 @@ from rawko.workspace.repository.archive import Archive
 
 
 def judging(ports: JudgePorts | None = None) -> Bindings:
-    """The actor `judge`; without ports, of a machine that is only looked at."""
+    """The bindings of the actor `judge`; without ports, for a machine that is only inspected."""
     below = judge.bindings if ports is None else judge.bindings | actors(ports)
 
     def make(given: Any) -> ChildMachine:
@@ -45,7 +45,7 @@ def _problems(error: ValidationError) -> str:
 
 
 def _verdict(output: Any) -> Any:
-    """The machine's output; without a verdict an error with the same fields."""
+    """The machine's output; an output without a verdict becomes an error with the same fields."""
     told = thaw(output)
     if told["error"] is not None:
         raise ActorFailed({**told, **told["error"]})
@@ -53,7 +53,7 @@ def _verdict(output: Any) -> Any:
 
 
 class RecordedChanges:
-    """The changes of runs, from the snapshots of a state folder."""
+    """Reads the changes of runs from the snapshots of a state folder."""
 
     def __init__(self, state_dir: Path) -> None:
         self._snapshots = state_dir / "snapshots"
@@ -62,7 +62,7 @@ class RecordedChanges:
         """The unified diff between the first and the last snapshot of a run.
 
         Raises:
-            WorkspaceError: It has none, or they cannot be read.
+            WorkspaceError: The run has no snapshots, or they cannot be read.
         """
         return await asyncio.to_thread(self._read, run)
 

@@ -1,4 +1,4 @@
-"""The lanes that a run may begin: what they have from it, and how their runs are made."""
+"""Connects a run with its lanes: what they share, and how a lane's run is made."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from rawko.runtime.ports import People, Provider
 from rawko.workspace import SnapshotWorkspace
 
 MakeRun = Callable[..., LaneRun]
-"""A lane's run from its settings, its task, its agent, its id, its people and what it has from the run above; further
-keywords as `Host.make` takes them."""
+"""Makes a lane's run from its settings, task, agent, id, people and the parts shared with the parent run; also takes
+the keywords of `Host.make`."""
 
 
 def common_with_lanes(
@@ -30,12 +30,13 @@ def common_with_lanes(
     provider: Provider,
     above: Common | None,
 ) -> Common:
-    """What the lanes of a run have from it.
+    """What the lanes of a run share with it.
 
     Args:
-        above: What the run itself has from one above it: all lanes below share the time and the recording of the top.
+        above: What the run itself shares with its parent run: all lanes below use the stopwatch and recording of the
+            top.
     """
-    is_own = settings.provider == "scripted"  # each lane plays a scenario of its own
+    is_own = settings.provider == "scripted"  # each lane plays the scenario with a position of its own
     recorded = getattr(provider, "beside", None) if is_own else None
     if above is not None:
         watch, recorded = above.watch, above.recorded
@@ -51,10 +52,10 @@ def open_lanes(
     driver: Driver,
     make_run: MakeRun,
 ) -> Lanes:
-    """The lanes of a run, of which none has begun yet.
+    """The lanes of a run; none is started yet.
 
     Args:
-        people: Of the run; they see which lane asks, and their time to think is not the run's.
+        people: The people of the run; questions name the lane that asks, and the time to answer does not count.
     """
 
     def make(settings: Settings, task: str, agent: str, run: str, **known: Any) -> LaneRun:

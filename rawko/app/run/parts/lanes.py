@@ -1,4 +1,4 @@
-"""What a run and its lanes have in common: the budget, the time, the rate limits, the model, the people."""
+"""What a run and its lanes share: budget, time, rate limits, model and people; and the actor `run_lane`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from rawko.runtime.replay.recorded import read_latest
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """What a lane has from the run above.
+    """What a lane shares with its parent run.
 
     Attributes:
-        account: Of the run above; the lane counts into an account below it.
-        watch: Of the run at the top: lanes that run at once use its time together.
-        provider: None where the lane plays a scenario of its own; then `recorded` makes that provider's answers part of
-            the run's recording, if there is one.
+        account: The parent run's account; the lane counts into an account below it.
+        watch: The stopwatch of the topmost run: lanes that run side by side use its time together.
+        provider: The parent run's provider; None where the lane opens a scenario of its own: `recorded` then wraps
+            that provider, so that its answers become part of the run's recording, if there is one.
     """
 
     account: Account
@@ -40,31 +40,31 @@ class Common:
 
 
 class Lent:
-    """A provider that the run above closes."""
+    """A provider that belongs to the parent run; closing it here does nothing."""
 
     def __init__(self, inner: Provider) -> None:
         self._inner = inner
         self.name = inner.name
 
     def position(self) -> Any:
-        """As the inner one: how far all together have come, noted with each step of the lane."""
+        """The shared provider's position: how far run and lanes have played; noted with each step of the lane."""
         position = getattr(self._inner, "position", None)
         return None if position is None else position()
 
     def stream(self, request: ModelRequest) -> Any:
-        """As the inner one."""
+        """Pass the request on to the shared provider."""
         return self._inner.stream(request)
 
     async def create(self, request: ModelRequest) -> TurnDone:
-        """As the inner one."""
+        """Pass the request on to the shared provider."""
         return await self._inner.create(request)
 
     async def aclose(self) -> None:
-        """The run above closes it."""
+        """Do nothing: the parent run closes the provider."""
 
 
 class LanePeople:
-    """The people of the run above, who see which lane asks."""
+    """The people of the parent run; questions name the lane that asks."""
 
     def __init__(self, people: People, lane: str) -> None:
         self._people = people
@@ -75,14 +75,16 @@ class LanePeople:
 
 
 async def account_alone(settings: Settings, run: str, bounds: Bounds, journal: Journal | None) -> Account:
-    """The account of a run that no process above it runs. That of a lane that goes on by itself is below those of the
-    runs above, which share one budget with all their lanes, as these have noted what was used.
+    """The account of a run that was not started by a parent run in this process.
+
+    The account of a lane that is resumed by itself is below those of its parent runs, which share one budget with all
+    their lanes; their usage so far is taken from their journals.
 
     Args:
-        journal: Of a run that goes on; None of a new one.
+        journal: The journal of a resumed run; None for a new run.
 
     Raises:
-        JournalError: What was used cannot be read.
+        JournalError: The usage so far cannot be read.
     """
     if journal is None or not lane_depth(run):
         return Account(bounds)
@@ -97,7 +99,7 @@ async def account_alone(settings: Settings, run: str, bounds: Bounds, journal: J
 
 
 async def _latest_notes(run: str, journal: Journal) -> Mapping[str, Any] | None:
-    """What a run has noted of its usage; None where it has noted nothing."""
+    """The latest notes of a run, which hold its usage; None where it has noted no usage."""
     last = await journal.last_seq(run)
     notes = (await read_latest(journal, run, last)).notes if last else None
     return notes if notes and "usage" in notes else None
@@ -106,7 +108,7 @@ async def _latest_notes(run: str, journal: Journal) -> Mapping[str, Any] | None:
 async def position_of_all(
     position: Mapping[str, Any] | None, settings: Settings, run: str, journal: Journal
 ) -> Mapping[str, Any] | None:
-    """How far a cassette was recorded, or played, when a run stopped: as the run noted it, or one of its lanes later.
+    """How far a cassette was recorded or played when a run stopped: by the run's notes, or later ones of its lanes.
 
     run noted   {"recorded": 3, "inner": ...}    lane noted   {"recorded": 5, ...}    5 were recorded
     run noted   {"taken": "1-3"}                 lane noted   {"taken": "1-3,5"}      1-3 and 5 were played
@@ -123,7 +125,7 @@ async def position_of_all(
 
 
 def _further(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The first position, as far as the second one has come."""
+    """The first position, advanced to what the second one adds."""
     further = dict(mine)
     if "recorded" in theirs:
         further = {"inner": None, **further, "recorded": max(further.get("recorded", 0), theirs["recorded"])}
@@ -138,10 +140,10 @@ def _further(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Mapping[str,
 
 
 async def take_up_usage(account: Account, settings: Settings, run: str, journal: Journal) -> None:
-    """Count what the lanes of a run have used so far, from their own journals.
+    """Count the usage of a run's lanes so far, from their own journals.
 
     Raises:
-        JournalError: They cannot be read.
+        JournalError: The journals cannot be read.
     """
     for name in lanes_of(settings, run):
         below = account.of(name)
@@ -151,12 +153,12 @@ async def take_up_usage(account: Account, settings: Settings, run: str, journal:
 
 
 async def no_lane(given: Any) -> Any:
-    """`run_lane` of a machine that is only looked at."""
+    """The actor `run_lane` of a machine that is only inspected: it fails."""
     raise ActorFailed({"message": f"{RUN_LANE}: this run begins no lanes", "category": "validation_error"})
 
 
 def lane_bindings(run_lane: Any = no_lane) -> Bindings:
-    """The actor `run_lane`."""
+    """The bindings of the actor `run_lane`."""
     bindings = Bindings()
     bindings.add("actor", RUN_LANE, run_lane)
     return bindings

@@ -39,20 +39,21 @@ def agent_machines(
     judging: Bindings | None = None,
     adoption: Bindings | None = None,
 ) -> dict[str, Machine]:
-    """Chart and bindings by what agents' files name in `chart`: a shipped stem, or the path of a chart (C-09).
+    """Chart and bindings for each value of `chart` in agents' files: a shipped stem, or the path of a chart (C-09).
 
     A chart of the project's own may use everything that the agent loop binds, the functions of its own bindings, and
-    the actors `run_agent`, which runs another agent, `run_lane`, which runs one in a folder of its own, and `judge`,
-    which finds the best of several candidates. All are read here, once: a run cannot rewrite its own rules.
+    three actors: `run_agent` runs another agent, `run_lane` runs one in a folder of its own, and `judge` chooses the
+        best
+    of several candidates. All charts are read here, once: a run cannot change its own rules.
 
     Args:
-        prompts: Templates that `run_agent` may be given by name.
-        lanes: The actor `run_lane`; without it, no lane is begun.
-        judging: The actor `judge`; without it, no model is asked.
-        adoption: The actors that adopt what lanes have made, and check the files; without them, nothing is adopted.
+        prompts: Templates that the input of `run_agent` may name.
+        lanes: Binds the actor `run_lane`; without it, the actor fails.
+        judging: Binds the actor `judge`; without it, no model is asked.
+        adoption: Binds the actors that adopt results of lanes and check files; without it, nothing is adopted.
 
     Raises:
-        ConfigError: There is no such chart, it has defects, or its bindings cannot be loaded.
+        ConfigError: A chart does not exist or has defects, or its bindings cannot be loaded.
     """
     machines: dict[str, Machine] = {}
     if not may_run_agents(settings):
@@ -71,7 +72,7 @@ def agent_machines(
 
 
 def _no_judge() -> Bindings:
-    from rawko.app.run.parts.judging import judging  # the machine of the judge, for charts that may have it asked
+    from rawko.app.run.parts.judging import judging  # not at the top: imports the judge's machine, which few charts use
 
     return judging()
 
@@ -95,7 +96,7 @@ def _machine(settings: Settings, config: AgentConfig, base: Bindings, running: S
         raise ConfigError(f"agent {config.name!r}: {error}") from error
     for offered in running:
         names = offered.names("actor")
-        if own is None or not any(own.find("actor", name) for name in names):  # the project's own comes first
+        if own is None or not any(own.find("actor", name) for name in names):  # the project's own take precedence
             base = base | offered
     try:
         return chart, base if own is None else base | own
@@ -104,7 +105,7 @@ def _machine(settings: Settings, config: AgentConfig, base: Bindings, running: S
 
 
 _SHARED: Final = ("ask_person", "check_evidence")
-"""Actors of the agent loop that patterns use, too."""
+"""Actors of the agent loop that patterns also use."""
 
 
 def _shared(base: Bindings) -> Bindings:
@@ -120,10 +121,10 @@ def _accepted_charts(found: str) -> str:
 
 
 def put_in_place(machines: dict[str, Machine], charts: Mapping[str, Chart]) -> None:
-    """Put charts that a run was recorded with in the place of today's of the same names.
+    """Replace present charts by the charts of the same names that a run was recorded with.
 
     Raises:
-        ConfigError: One names what is not bound any more.
+        ConfigError: A recorded chart names a function or actor that is no longer bound.
     """
     for stem, (chart, bindings) in machines.items():
         earlier = charts.get(chart.name)
@@ -135,14 +136,14 @@ def put_in_place(machines: dict[str, Machine], charts: Mapping[str, Chart]) -> N
 
 
 def check_machines(settings: Settings, machines: Mapping[str, Machine]) -> None:
-    """Refuse a chart whose names are not bound, or that cannot take what an agent is given, before a task starts.
+    """Refuse, before a task starts, a chart with unbound names or a context that does not accept an agent's input.
 
     Raises:
-        ConfigError: With every finding that is an error.
+        ConfigError: Lists every finding that is an error.
     """
     for config in settings.agents.values():
         if config.chart in shipped_charts() and config.chart not in PATTERNS:
-            continue  # held to their bindings by tests
+            continue  # tests check shipped charts against their bindings
         chart, bindings = machines[config.chart]
         if config.chart in PATTERNS:
             _check_agents(config, pattern(config.chart).AGENT_PARAMETERS, settings.agents)
@@ -166,7 +167,7 @@ def _check_own(config: AgentConfig, chart: Chart, bindings: Bindings) -> None:
 
 
 def _unbound(chart: Chart, bindings: Bindings) -> list[Diagnostic]:
-    """The errors of a chart with its bindings."""
+    """The errors that a check of a chart with its bindings finds."""
     from rawko.chart.check import check_chart
     from rawko.runtime.bindings_lookup import bound_names
 
@@ -174,7 +175,7 @@ def _unbound(chart: Chart, bindings: Bindings) -> list[Diagnostic]:
 
 
 def _check_agents(config: AgentConfig, parameters: Sequence[str], agents: Mapping[str, AgentConfig]) -> None:
-    """Refuse parameters that name an agent that there is not."""
+    """Refuse parameters that name an unknown agent."""
     for parameter in parameters:
         given = config.parameters.get(parameter)
         for named in given if isinstance(given, (list, tuple)) else [given]:

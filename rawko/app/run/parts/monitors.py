@@ -1,4 +1,4 @@
-"""The monitors that the settings demand of a run, beside the one that watches every agent."""
+"""The monitors that the settings demand of a run, in addition to the one that watches every agent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def demanded_monitors(settings: Settings) -> tuple[Monitor, ...]:
     """The monitors of the settings, in their order.
 
     Raises:
-        ConfigError: There is none of a name, or its chart, its functions or its name cannot be used.
+        ConfigError: A named monitor does not exist, its chart or functions cannot be used, or two have the same name.
     """
     every = [_monitor(settings, options, "monitors") for options in settings.monitors]
     own = [
@@ -73,11 +73,11 @@ def _own(settings: Settings, name: str, where: str) -> Monitor:
 
 
 def _check(monitor: Monitor) -> None:
-    """Make sure that a chart can watch.
+    """Check that a chart can be used as a monitor.
 
     Raises:
         ConfigError: It cannot.
-        InterpreterError: It names functions that are nowhere bound.
+        InterpreterError: It names functions that are not bound.
     """
     problems = list(_problems(monitor.chart, monitor))
     if problems:

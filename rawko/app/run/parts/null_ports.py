@@ -1,4 +1,4 @@
-"""Ports that start nothing: for a run that is only taken up to be cancelled, and a machine that is only looked at."""
+"""Ports that start nothing: for a run that is resumed only to be cancelled, or a machine that is only inspected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def _never() -> NoReturn:
 
 
 class StillProvider:
-    """Asks no model: calls wait until they are stopped."""
+    """A provider that asks no model: calls wait until they are cancelled."""
 
     name = "none"
 
@@ -39,11 +39,11 @@ class StillProvider:
         return await _never()
 
     async def aclose(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no connection is open."""
 
 
 class StillToolbox:
-    """Runs no tool: calls wait until they are stopped."""
+    """A toolbox that runs no tool: calls wait until they are cancelled."""
 
     def specs(self, agent: str) -> Sequence[ToolSpec]:
         return ()
@@ -52,17 +52,17 @@ class StillToolbox:
         return GateVerdict("deny", "cancelled", "the run is being cancelled")
 
     def approve(self, agent: str, call: ToolCall, scope: ApprovalScope) -> None:
-        """Nothing will be run."""
+        """Do nothing: no call will be run."""
 
     async def run(self, agent: str, call: ToolCall, on_output: OutputListener | None = None) -> ToolOutcome:
         return await _never()
 
     async def aclose(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no tool is open."""
 
 
 class NoWorkspace:
-    """No workspace at all: calls wait until they are stopped."""
+    """A workspace without files: calls wait until they are cancelled."""
 
     root = ""
 
@@ -82,11 +82,11 @@ class NoWorkspace:
         return await _never()
 
     async def aclose(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no store is open."""
 
 
 class StillWorkspace:
-    """The workspace as it is: looked at, but not reset, since what a stopped tool has done belongs to what is left."""
+    """A workspace that is read but never reset, so that the changes of an interrupted tool are part of the result."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -111,4 +111,4 @@ class StillWorkspace:
         return await self._workspace.diff(before, after)
 
     async def aclose(self) -> None:
-        """It is closed by whoever opened it."""
+        """Do nothing: the owner of the workspace closes it."""

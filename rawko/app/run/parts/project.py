@@ -1,4 +1,4 @@
-"""What a run takes from its project: the grants that it needs, and the project's own prompt templates."""
+"""What a run takes from its project: the user's grants that it needs, and the project's own prompt templates."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rawko.vocabulary.documents import Document
 
 
 def require_grants(settings: Settings) -> None:
-    """Make sure that what a run would execute or obey of the project's files is granted, before anything starts.
+    """Check, before anything starts, that the user trusts the project's files that the run would execute or obey.
 
-    Of a run that goes on this is what it was started with: its charts, servers and templates, as they are now.
+    For a resumed run these are the charts, servers and templates of its recorded settings, as the files are now.
 
     Raises:
-        NotTrusted: It is not.
+        NotTrusted: The user does not trust one of them.
     """
     project = project_of(settings)
     files = project.files
@@ -34,5 +34,5 @@ def require_grants(settings: Settings) -> None:
 
 
 def templates_of(settings: Settings) -> ProjectTemplates | None:
-    """The project's own prompt templates, if its settings name a folder."""
+    """The project's own prompt templates; None where its settings name no folder of templates."""
     return None if settings.prompts_dir is None else ProjectTemplates(project_of(settings), settings.prompts_dir)

@@ -1,4 +1,4 @@
-"""The tools of a run behind its gate, and what they note for the process that goes on with it."""
+"""The tools of a run behind its gate, and the notes that they leave for the process that resumes the run."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def open_toolbox(
     """All tools of a run behind the gate.
 
     Args:
-        lookups: What tools may ask about the run itself; of a run that is only looked at, nothing.
+        lookups: Answers tools that ask about the run itself; None: they find nothing.
 
     Raises:
-        ConfigError: A rule is malformed; a sandbox is asked for, and this machine has none; an MCP server does not
+        ConfigError: A rule is malformed, a sandbox is demanded and this machine has none, or an MCP server does not
             start.
     """
     from rawko.tools.commands.bash import BashSettings
@@ -77,13 +77,13 @@ def open_toolbox(
 
 
 def access_of(config: AgentConfig) -> ToolAccess:
-    """The tools of an agent; without the one that calls agents, unless its file lets it."""
+    """The tools of an agent; blocks the tool that calls agents, unless the agent's file allows calls."""
     access = config.tools
     return access if calls_agents(config) else access.model_copy(update={"blocked": (*access.blocked, TASK)})
 
 
 def _tasks(settings: Settings) -> Sequence[Tool]:
-    """The tool that calls agents, where an agent has it."""
+    """The tool that calls agents, if an agent has it."""
     if not any(map(calls_agents, settings.agents.values())):
         return ()
     from rawko.tools.task import Task
@@ -92,7 +92,7 @@ def _tasks(settings: Settings) -> Sequence[Tool]:
 
 
 def _mcp_tools(settings: Settings) -> Sequence[Tool]:
-    """The tools of the settings' MCP servers, which are running then."""
+    """The tools of the settings' MCP servers, which are started here."""
     if not settings.mcp:
         return ()
     from rawko.tools.commands.environment import command_environment
@@ -113,20 +113,20 @@ def _mcp_tools(settings: Settings) -> Sequence[Tool]:
 
 
 def tool_notes(toolbox: Toolbox) -> dict[str, Any]:
-    """What tools want to know again when the run goes on: approvals, folders. A toolbox that notes nothing gives {}."""
+    """What a toolbox notes for a resume, such as approvals and working folders; {} where it notes nothing."""
     notes = getattr(toolbox, "notes", None)
     return {} if notes is None else {"toolbox": notes()}
 
 
 def take_up_tools(toolbox: Toolbox, noted: Mapping[str, Any] | None) -> None:
-    """Give tools back what they have noted."""
+    """Give a toolbox the notes of the earlier process."""
     take_up = getattr(toolbox, "take_up", None)
     if take_up is not None and noted and "toolbox" in noted:
         take_up(noted["toolbox"])
 
 
 def _known_states(settings: Settings) -> frozenset[str]:
-    """All states that a rule may name: the orchestrator's, the agent loop's, and those of agents' own charts."""
+    """All states that a rule may name: of the orchestrator, the agent loop, and the agents' own charts."""
     charts = [shipped_chart(stem) for stem in ("orchestrator", "agent_loop")]
     charts += [chart for chart, _ in agent_machines(settings).values()]
     return frozenset(state for chart in charts for state in chart.states)

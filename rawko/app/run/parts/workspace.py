@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 async def open_workspace(settings: Settings, run: str) -> SnapshotWorkspace:
-    """The workspace and its snapshots, kept in the state folder.
+    """The workspace with its snapshots, which are stored in the state folder.
 
     Raises:
-        ConfigError: It cannot be recorded.
+        ConfigError: The snapshots cannot be stored.
     """
     from rawko.workspace import SnapshotWorkspace
     from rawko.workspace.packs.opening import packs_of
@@ -36,10 +36,10 @@ async def open_workspace(settings: Settings, run: str) -> SnapshotWorkspace:
 
 
 def running_folder(settings: Settings, run: str) -> Path:
-    """Where the notes of a run's running commands are: each run ends its own after a crash, and nobody else's."""
+    """Folder for the notes of a run's running commands; after a crash, a run ends only its own commands."""
     return settings.state_dir / "running" / run
 
 
 def outputs_folder(settings: Settings, run: str) -> Path:
-    """Where the whole outputs of a run's commands are."""
+    """Folder for the complete outputs of a run's commands."""
     return settings.state_dir / "outputs" / run
