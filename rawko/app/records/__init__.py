@@ -1,1 +1,1 @@
-"""What a workspace keeps of its runs besides their journals' rows: records, reports, names, places."""
+"""The files about runs in a state folder, besides the journal: records, reports, charts; and the ways to name a run."""

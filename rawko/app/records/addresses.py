@@ -1,4 +1,4 @@
-"""Places in a run as people write them: `RUN@K` with a number, `-N`, `last`, or the first characters of a snapshot.
+"""Places in a run as people type them: `RUN@K` with a number, `-N`, `last`, or the first characters of a snapshot.
 
 After a rewind the run's latest row is the rewind itself. A person who writes `@last` means the run's end, so that
 `rewind RUN@30` and then `rewind RUN@last` goes there and back:
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 LAST: Final = "last"
 MIN_PREFIX: Final = 4
-"""Digits of a snapshot's id that name it, with a letter among them; a number alone is a step, up to nine digits."""
+"""Least number of digits that name a snapshot, if one is a letter; digits alone are a step's number, up to nine."""
 _SHOWN: Final = 8
-"""Candidates that are listed where an id is not unique."""
+"""Candidates that an error lists where the beginning of an id is not unique."""
 _PAGE: Final = 100
 _SNAPSHOT: Final = re.compile(rf"(?=[0-9]*[a-fA-F])[0-9a-fA-F]{{{MIN_PREFIX},40}}|[0-9]{{10,40}}")
 _BACK: Final = re.compile(r"-[0-9]{1,9}")
 
 
 class NoStepOfSnapshot(ConfigError):
-    """A snapshot that no step took: it holds files alone."""
+    """The named snapshot was taken by no step: it can restore files, but no machines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`RUN@K`: a run and a place in it, as people write it.
+    """`RUN@K`: a run and a place in it.
 
     Attributes:
         place: A step's number, "last", "-N", or the id of a snapshot; None where there is no `@`.
@@ -51,10 +51,10 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """An address as it was typed.
+        """The address that a person has typed.
 
         Raises:
-            ConfigError: Nothing stands before or after the `@`.
+            ConfigError: The text before or after the `@` is missing.
         """
         run, at, place = text.strip().partition("@")
         if not run or (at and not place):
@@ -68,7 +68,7 @@ class Address:
 
 
 class Steps(Protocol):
-    """A recorded run, of which the rows and the snapshots are read; see `rawko.app.time_travel.recorded_run.Past`."""
+    """A recorded run whose rows and snapshots can be read; see `rawko.app.time_travel.recorded_run.Past`."""
 
     @property
     def record(self) -> RunRecord: ...
@@ -83,7 +83,7 @@ async def find_step(past: Steps, place: str | None) -> int:
     """The number of the step that a place names; the latest row for None.
 
     Raises:
-        ConfigError: There is no such step; says which is nearest.
+        ConfigError: There is no such step; the message names the nearest.
     """
     run = past.record.run
     if not past.last:
@@ -117,10 +117,10 @@ def _begins_a_snapshot(past: Steps, place: str) -> bool:
 
 
 def find_snapshot(past: Steps, name: str) -> Snapshot:
-    """A snapshot of the run by its id, or the beginning of it.
+    """The snapshot of the run with this id, or with an id that begins like this.
 
     Raises:
-        ConfigError: There is none, or more than one.
+        ConfigError: No snapshot fits, or more than one.
     """
     run = past.record.run
     found = {one.commit: one for one in past.snapshots() if one.commit.startswith(name.lower())}
@@ -133,7 +133,11 @@ def find_snapshot(past: Steps, name: str) -> Snapshot:
 
 
 async def _step_of(past: Steps, snapshot: Snapshot) -> int:
-    """The step that took a snapshot."""
+    """The step that took a snapshot.
+
+    Raises:
+        NoStepOfSnapshot: No step took it.
+    """
     run = past.record.run
     link = next((one for one in past.chain() if one.snapshot.commit == snapshot.commit), None)
     async for row in past.rows(max((link.row or 1) - 1 if link is not None else 0, 0)):
@@ -148,7 +152,7 @@ async def _step_of(past: Steps, snapshot: Snapshot) -> int:
 
 
 async def _end(past: Steps) -> int:
-    """The latest row that is a step of a machine, or that the run began with."""
+    """The latest row that is a step of a machine, or the first row of a fork."""
     until = past.last
     while until > 0:
         after = max(until - _PAGE, 0)
@@ -160,7 +164,7 @@ async def _end(past: Steps) -> int:
 
 
 async def _back(past: Steps, count: int) -> int:
-    """The step so many steps before the end, among those that lead to it."""
+    """The step that is `count` steps before the end; steps that a rewind left behind are not counted."""
     end = await _end(past)
     line = Line([(row, step) for row, step in past.record.rewinds if row < end])
     until, left = end - 1, count
@@ -180,6 +184,6 @@ async def _back(past: Steps, count: int) -> int:
 
 
 def _is_return(row: StepRecord) -> bool:
-    """Whether a row only set the run, or its files, back."""
+    """Whether a row records a rewind, restored files, an adoption or a migration: no step of a machine."""
     jump = jump_of(row)
     return jump is not None and jump.kind != "fork"

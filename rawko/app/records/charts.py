@@ -1,5 +1,7 @@
-"""The charts that runs began with, kept in the state folder by their hash: a run can be looked at, and brought into the
-present versions of its charts, whatever became of their files."""
+"""Copies of the charts that runs began with, stored in the state folder by hash.
+
+With them a run can be read, and migrated to the present versions of its charts, after the chart files have changed.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,10 @@ from rawko.runtime.errors import JournalError
 
 
 def keep_charts(settings: Settings, charts: Iterable[Chart]) -> None:
-    """Keep charts that are not kept yet.
+    """Store the charts that are not stored yet.
 
     Raises:
-        ConfigError: One cannot be written.
+        ConfigError: A chart cannot be written.
     """
     for chart in charts:
         path = _path(settings.state_dir, chart.hash)
@@ -30,20 +32,20 @@ def keep_charts(settings: Settings, charts: Iterable[Chart]) -> None:
             continue
         try:
             text = _text(chart)
-        except (ValueError, ChartError):  # it was built by a program, and there is no text of it
+        except (ValueError, ChartError):  # a program has built the chart, so there is no YAML of it
             continue
         write_text(path, text)
 
 
 def _text(chart: Chart) -> str:
-    """The chart in its language. A shipped one's file stays as it is: it is read, and not written out again."""
+    """The YAML of a chart; for a shipped chart the unchanged text of its file."""
     if Path(chart.file).parent == shipped_path("statecharts"):
         return read_text(chart.file)
     return write_chart(chart)
 
 
 def kept_chart(state_dir: Path, hash: str) -> Chart | None:
-    """The chart of a hash; None where it is not kept, or is not what was kept."""
+    """The stored chart with this hash; None where there is none, or where the file's content has another hash."""
     try:
         chart = load_chart(_path(state_dir, hash))
     except ChartError:
@@ -59,7 +61,7 @@ def _path(state_dir: Path, hash: str) -> Path:
 
 
 def settled(record: RunRecord, last: int) -> RunRecord:
-    """The record without a migration whose row was never written: the process was killed before it was.
+    """The record without its last migration, if a process was killed between noting it and writing its row.
 
     Args:
         last: Number of the run's latest row.
@@ -71,7 +73,7 @@ def settled(record: RunRecord, last: int) -> RunRecord:
 
 
 async def settle(record: RunRecord) -> RunRecord:
-    """The record, rid of a migration that a killed process has noted and not written.
+    """The record without a migration that was noted but not written; the record on disk is corrected, too.
 
     Raises:
         ConfigError: The journal cannot be read, or the record cannot be written.
@@ -91,14 +93,14 @@ async def settle(record: RunRecord) -> RunRecord:
 
 
 class RecordedCharts:
-    """The charts of a run as of each of its rows.
+    """The charts of a run at each of its rows.
 
-    A run began with charts {a: 1, b: 1}; row 40 brought it into {a: 2}, row 90 into {a: 3, b: 2}:
+    A run began with charts {a: 1, b: 1}; row 40 migrated it to {a: 2}, row 90 to {a: 3, b: 2}:
 
         row 39   a: 1, b: 1        row 40   a: 2, b: 1        row 90   a: 3, b: 2
 
     Args:
-        record: As `settled`.
+        record: Without an unwritten migration; see `settled`.
     """
 
     def __init__(self, record: RunRecord) -> None:
@@ -112,18 +114,18 @@ class RecordedCharts:
         self._eras = [*eras, (0, hashes)]
 
     def hashes(self, row: int) -> Mapping[str, str]:
-        """Hash of each chart by its name, right after a row."""
+        """Hash of each chart by name, after a row."""
         return next(hashes for first, hashes in self._eras if first <= row)
 
     def then(self, chart: Chart, row: int) -> Chart:
-        """For a chart of today, the one of then; the same where it is not known, or was not kept."""
+        """The chart of the same name as of a row; the given chart where that one is unknown or was not stored."""
         wanted = self.hashes(row).get(chart.name)
         if wanted is None or wanted == chart.hash:
             return chart
         return self._kept(wanted) or chart
 
     def is_kept(self, name: str, row: int) -> bool:
-        """Whether the chart of that name is in the state folder as it was then."""
+        """Whether the chart of that name, as of a row, is stored in the state folder."""
         wanted = self.hashes(row).get(name)
         return wanted is not None and self._kept(wanted) is not None
 

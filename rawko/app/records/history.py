@@ -1,4 +1,4 @@
-"""What happened in a run, row by row, as its journal holds it."""
+"""Reads the journal rows of a run, page by page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import StepRecord
 
 PAGE = 500
-"""Rows that are in memory at once."""
+"""Rows that are in memory at a time."""
 
 
 async def steps_of(settings: Settings, run: str, after: int = 0) -> AsyncIterator[StepRecord]:
@@ -32,7 +32,7 @@ async def steps_of(settings: Settings, run: str, after: int = 0) -> AsyncIterato
 
 
 async def last_steps(settings: Settings, run: str, count: int) -> AsyncIterator[StepRecord]:
-    """The latest steps of a run, oldest first; the others are not read.
+    """The latest steps of a run, oldest first; earlier rows are not read.
 
     Raises:
         ConfigError: The journal cannot be read.

@@ -1,7 +1,7 @@
-"""The journal of a workspace: where it is, how it is opened, and what becomes of one that is damaged.
+"""The journal of a workspace: its place, how it is opened, and how a damaged file is handled.
 
-A file in the state folder, or the database that the environment names. A damaged file is never written, and never
-removed: a new run sets it aside under another name and begins a new one; what goes on with a recorded run is refused.
+The journal is a file in the state folder, or the database that an environment variable names. A damaged file is never
+written or removed: a new run renames it and creates a new one; commands that continue a recorded run are refused.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from rawko.journal import SqlJournal
 
 URL_VARIABLE: Final = "RAWKO_JOURNAL_URL"
-"""Only the environment names a database: a repository's author could otherwise have runs sent to one of theirs."""
+"""Only the environment can name a database: a project's file could otherwise send runs to its author's database."""
 _DAMAGED: Final = ".damaged-"
 
 
 def journal_of(settings: Settings) -> Path | str:
-    """The file, or the database's URL."""
+    """The journal's file, or the database's URL."""
     return settings.environ.get(URL_VARIABLE) or settings.state_dir / "journal.db"
 
 
 def open_journal(settings: Settings, *, is_written: bool = False) -> SqlJournal:
-    """The journal, to read or to go on with.
+    """The journal, opened for reading or for a recorded run that continues.
 
     Args:
-        is_written: Make sure that it can be.
+        is_written: Also check that it can be written.
 
     Raises:
-        ConfigError: It cannot be opened or written; nothing was touched.
+        ConfigError: It cannot be opened or written; nothing was changed.
     """
     where = journal_of(settings)
     try:
@@ -46,7 +46,7 @@ def open_journal(settings: Settings, *, is_written: bool = False) -> SqlJournal:
 
 
 def begin_journal(settings: Settings) -> tuple[SqlJournal, str | None]:
-    """The journal for a new run, and a note for the user: a damaged file is set aside first.
+    """The journal for a new run, and a note for the user where a damaged file was renamed; else None.
 
     Raises:
         ConfigError: It cannot be opened or written.
@@ -69,13 +69,13 @@ def begin_journal(settings: Settings) -> tuple[SqlJournal, str | None]:
 
 
 def nothing_left(settings: Settings, run: str, why: str = "the journal holds nothing of it any more") -> ConfigError:
-    """The error of a run whose journal rows are gone."""
+    """The error for a run whose journal rows are missing; names a renamed damaged file that may hold them."""
     aside = "".join(f"; it may be in {str(path)!r}, which is damaged" for path in _found_aside(settings)[-1:])
     return ConfigError(f"run {run!r} cannot be resumed: {why}{aside}")
 
 
 def _found_aside(settings: Settings) -> list[Path]:
-    """Damaged files that were set aside, oldest first."""
+    """Damaged files that were renamed, oldest first."""
     where = journal_of(settings)
     if isinstance(where, str):
         return []
@@ -100,7 +100,7 @@ def _writable(where: Path | str) -> SqlJournal:
 
 
 def _set_aside(file: Path) -> Path | None:
-    """Rename the file and its log; None where another process has just done it."""
+    """Rename a damaged file and its write-ahead log; None where another process has just done so."""
     with append_private(file.parent / "journal.aside.lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
@@ -114,7 +114,7 @@ def _set_aside(file: Path) -> Path | None:
         aside = file.with_name(f"{file.name}{_DAMAGED}{stamp}")
         while aside.exists():
             aside = aside.with_name(f"{aside.name}x")
-        # The log first: a log without its file is nothing, but beside a new file it would be taken for that one's.
+        # The log first: without its file it does no harm, but beside a new file it would be taken for that file's log.
         for ending in ("-wal", "-shm", ""):
             if (old := file.with_name(file.name + ending)).exists():
                 os.replace(old, aside.with_name(aside.name + ending))  # noqa: PTH105 - names of one folder

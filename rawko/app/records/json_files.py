@@ -1,4 +1,4 @@
-"""The small files that a run is remembered by besides its journal, JSON nearly all: written whole or not at all."""
+"""Reads and atomically writes the small files about a run, most of them JSON."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from rawko.processes.private import make_private
 
 
 def write_file(path: Path, data: Mapping[str, Any]) -> None:
-    """Write a JSON file, whole or not at all; in ASCII, so that any text survives, odd bytes of names included.
+    """Write a JSON file atomically; in ASCII, so that any text survives, surrogates in file names included.
 
     Raises:
-        ConfigError: It cannot be written.
+        ConfigError: The file cannot be written.
     """
     write_text(path, json.dumps(data, indent=1))
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file in UTF-8, whole or not at all.
+    """Write a UTF-8 file atomically.
 
     Raises:
-        ConfigError: It cannot be written.
+        ConfigError: The file cannot be written.
     """
     try:
         make_private(path.parent)
@@ -46,7 +46,7 @@ def read_file(path: Path) -> dict[str, Any]:
     """The object in a JSON file.
 
     Raises:
-        ConfigError: It cannot be read, or holds no object.
+        ConfigError: The file cannot be read, or holds no object.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))

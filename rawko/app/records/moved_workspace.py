@@ -1,4 +1,4 @@
-"""A workspace that has moved: its runs are found under its new place, once it is clear that it is the same one."""
+"""Attaches the runs of a workspace that has moved to its new folder, after a check that it is the same workspace."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from rawko.vocabulary.snapshot import FileChange
 from rawko.workspace.repository.archive import Archive
 
 MAX_MISSING: Final = 0.5
-"""Share of a snapshot's files that may be gone from a folder which is still taken for the same workspace."""
+"""Largest share of a snapshot's files that may be missing in a folder that still counts as the same workspace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attachable:
-    """A folder that is a run's workspace in another place.
+    """A folder that was recognized as a run's workspace in a new place.
 
     Attributes:
-        settings: Of the folder, with the state folder of the run.
-        was: Where the workspace was.
-        edits: What differs from the run's last snapshot.
+        settings: Settings for the folder, with the run's state folder.
+        was: The workspace's folder according to the record.
+        edits: Files that differ from the run's last snapshot.
     """
 
     settings: Settings
@@ -35,7 +35,7 @@ class Attachable:
 
 
 def attach(run: str, folder: Path, current: Settings) -> Settings:
-    """Let a run, and all others of its workspace, go on in a folder; the settings to go on with.
+    """Assign a run, and all other runs of its workspace, to a folder; returns the settings for a resume there.
 
     Raises:
         ConfigError: See `check_attachable`; nothing was changed.
@@ -51,10 +51,10 @@ def attach(run: str, folder: Path, current: Settings) -> Settings:
 
 
 def check_attachable(run: str, folder: Path, current: Settings) -> Attachable:
-    """Whether a folder is the workspace of a run; nothing is changed.
+    """Check whether a folder is the workspace of a run; changes nothing.
 
     Raises:
-        ConfigError: There is no such run or folder, the workspace is where it was, or the folder holds something else.
+        ConfigError: There is no such run or folder, the workspace has not moved, or the folder holds other files.
     """
     place = folder.resolve()
     if not place.is_dir():

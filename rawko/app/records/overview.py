@@ -1,4 +1,4 @@
-"""A run on one page: what it was asked, what became of it, where it comes from, what came of it, what it cost."""
+"""The summary of one run for `rawko show`: task, outcome, origin, forks, cost."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from rawko.workspace.repository.locks import user_of
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What there is to say about a run.
+    """The summary of a run.
 
     Attributes:
-        problem: Why it cannot go on, if it has not ended; None if it can.
-        lost: Its journal has lost its last rows, and a resume sets the files back.
-        process: The id of the process that runs it; None if there is none.
-        steps: Rows of its journal; `snapshots` of its workspace.
+        problem: Why the run cannot be resumed, if it has not ended; None where it can.
+        lost: Set where its journal has lost its last rows; a resume then sets the files back.
+        process: Id of the process that is running it; None where none is.
+        steps: Number of rows in its journal.
+        snapshots: Number of snapshots of its workspace.
         forks: Runs that were forked from it, with the steps.
-        usage: All tokens by model, those of steps that were left behind included.
-        changes: Files between its first snapshot and its last.
+        usage: All tokens by model, including those of steps that a rewind left behind.
+        changes: Files that differ between its first and its last snapshot.
     """
 
     record: RunRecord
@@ -46,7 +47,7 @@ class Overview:
 
     @property
     def outcome(self) -> str:
-        """Of the run, as `rawko runs` lists it."""
+        """The outcome as `rawko runs` lists it."""
         return DAMAGED if self.problem is not None else outcome_now(self.record)
 
     @property
@@ -80,7 +81,7 @@ class Overview:
 
 
 async def overview(past: Past) -> Overview:
-    """A run on one page.
+    """Read the summary of a run.
 
     Raises:
         ConfigError: Its journal or its snapshots cannot be read.

@@ -1,7 +1,7 @@
-"""What a run is remembered by besides its journal: its task and settings at the start, its report at the end.
+"""The record of a run, stored beside its journal: its task and settings at the start, its report at the end.
 
-A resumed run has the agents, rules and limits that it was started with, whatever the project's files say by then;
-keys and addresses are never written, they come from the environment of the process that resumes it.
+A resumed run has the agents, rules and limits that it was started with, even if the project's files have changed since.
+Keys and addresses are never written; they come from the environment of the process that resumes it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ RUN_FILE, REPORT_FILE, BEGIN_FILE = "run.json", "report.json", "begin.json"
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """The step of another run from which a run was forked, or at which it was begun as a lane of that run.
+    """The step of another run from which a run was forked, or at which that run started it as a lane.
 
     Attributes:
-        lane: Its name as a lane; None of a fork.
+        lane: The lane's name; None for a fork.
     """
 
     run: str
@@ -40,19 +40,19 @@ class Parent:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run of a workspace.
+    """A run of a workspace, as its record and report describe it.
 
     Attributes:
-        report: As `Report.to_json`; None while it runs, and of one that was interrupted.
-        parent: Of a fork, or of a lane.
-        head: Commit that HEAD of the user's repository was at when the run began; None outside of one.
-        charts: Hash of each chart by its name that the run goes on with: of when it began, or was migrated last.
+        report: As from `Report.to_json`; None while the run is running, and after it was interrupted.
+        parent: Set for a fork or a lane.
+        head: Commit of HEAD in the user's repository when the run began; None outside of a repository.
+        charts: Hash of each chart by name, as when the run began or was last migrated.
         tools: The names of each agent's tools when the run began.
-        continues: The run that has ended whose conversation it has taken over.
-        rewinds: Rows of the journal in which the run was set back, each with the step that it went to.
-        migrations: Rows in which it went on in other versions of its charts, each with the hashes until then, by name.
-        is_interactive: It is a conversation with one agent.
-        first_event: The event that its agent gets once it is ready, in a fork that begins with one agent and a task.
+        continues: The ended run whose conversation this run has taken over.
+        rewinds: Journal rows in which the run was rewound, each with the step that it was rewound to.
+        migrations: Journal rows in which the run was migrated, each with the previous hashes of the charts, by name.
+        is_interactive: The run is a conversation with one agent.
+        first_event: The event that the agent gets once it is idle, in a fork that starts with one agent and a task.
     """
 
     run: str
@@ -72,12 +72,12 @@ class RunRecord:
 
     @property
     def folder(self) -> Path:
-        """Where the run's own files are."""
+        """The folder of the run's own files."""
         return runs_folder(self.settings.state_dir) / self.run
 
     @property
     def outcome(self) -> str:
-        """Of the report; "interrupted" without one."""
+        """The outcome in the report; "interrupted" where there is none."""
         return "interrupted" if self.report is None else str(self.report["outcome"])
 
 
@@ -86,7 +86,7 @@ def runs_folder(state_dir: Path) -> Path:
 
 
 def read_record(run: str, current: Settings) -> RunRecord:
-    """A run with the settings that it was started with, in the environment of `current`.
+    """The record of a run, with its recorded settings in the environment of `current`.
 
     Raises:
         ConfigError: There is no such run in this workspace, or its record cannot be read.
@@ -117,7 +117,7 @@ def read_record(run: str, current: Settings) -> RunRecord:
 
 
 def elsewhere(run: str, current: Settings) -> Path | None:
-    """The state folder of another workspace that holds the run, if one does."""
+    """The state folder of another workspace that has a run of this id; None where none has."""
     if not is_name(run):
         return None
     for folder in sorted(current.state_dir.parent.glob("*/runs")):
@@ -127,10 +127,10 @@ def elsewhere(run: str, current: Settings) -> Path | None:
 
 
 def workspace_of(state_dir: Path, run: str) -> Path:
-    """The folder that a run of a state folder works in.
+    """The workspace of a run of a state folder.
 
     Raises:
-        ConfigError: Its record cannot be read.
+        ConfigError: The run's record cannot be read.
     """
     path = runs_folder(state_dir) / run / RUN_FILE
     workspace: Path = read_record_file(path).settings.workspace
@@ -138,7 +138,7 @@ def workspace_of(state_dir: Path, run: str) -> Path:
 
 
 def _not_found(run: str, current: Settings) -> ConfigError:
-    """Where the run is instead, else the nearest name, else the latest runs."""
+    """The error for an unknown run: names the workspace that has it, else the nearest id, else the latest runs."""
     other = elsewhere(run, current)
     if other is not None:
         place = workspace_of(other, run)
@@ -161,10 +161,10 @@ def _not_found(run: str, current: Settings) -> ConfigError:
 
 
 def list_records(current: Settings, damaged: list[str] | None = None) -> list[RunRecord]:
-    """All runs of the workspace that can be read, oldest first.
+    """All records of the workspace that can be read, oldest first.
 
     Args:
-        damaged: Gets what is wrong with each of the others, which must not hide those.
+        damaged: Gets the error messages of the records that cannot be read.
     """
     found: list[RunRecord] = []
     for name in run_names(current):
@@ -182,29 +182,29 @@ def run_names(current: Settings) -> list[str]:
 
 
 def has_record(settings: Settings, run: str) -> bool:
-    """Whether a run is remembered."""
+    """Whether a run has a record."""
     return (runs_folder(settings.state_dir) / run / RUN_FILE).is_file()
 
 
 def has_report(settings: Settings, run: str) -> bool:
-    """Whether a run came to an end, or to a question: then its journal has rows."""
+    """Whether a run has a report: it has ended or stopped with a question, so its journal has rows."""
     return (runs_folder(settings.state_dir) / run / REPORT_FILE).is_file()
 
 
 def _settings(found: Any, current: Settings) -> Settings:
-    """The recorded settings in the environment of `current`; it may allow more by `--yes`."""
+    """The recorded settings in the environment of `current`, which may add `--yes`."""
     taken = taken_from(found)
     taken["agents"] = {agent.name: agent for agent in found.agents}
-    taken["of_project"] = frozenset()  # what was played is content that the run has begun with
+    taken["of_project"] = frozenset()  # the run has started with the scenario or cassette: no trust is asked for again
     taken["assume_yes"] = found.assume_yes or current.assume_yes
     return replace(current, **taken)
 
 
 def check_workspace(record: RunRecord) -> None:
-    """Make sure that the folder of a run is there.
+    """Check that the workspace of a run exists.
 
     Raises:
-        ConfigError: It is not; says what to do if it has moved.
+        ConfigError: It does not; the message says what to do if it has moved.
     """
     workspace = record.settings.workspace
     if not workspace.is_dir():

@@ -1,4 +1,4 @@
-"""Writing and changing what a run is remembered by: its record, its report, and that they are gone."""
+"""Writes, changes and removes the files about a run: its record and its report."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def write_record(
     continues: str | None = None,
     is_interactive: bool = False,
 ) -> None:
-    """Remember how a run was started; the model by the name that is really asked, so that a resume asks the same.
+    """Write the record of a new run; with the model's full name, so that a resume asks the same model.
 
     Args:
         parent, head, charts, tools, continues, is_interactive: See `RunRecord`.
 
     Raises:
-        ConfigError: It cannot be written.
+        ConfigError: The record cannot be written.
 
     Source: C-23.
     """
@@ -59,12 +59,12 @@ def write_record(
 
 
 def _place_of(scenario: str | None) -> str | None:
-    """A scenario that is a file by its whole path: the run may go on from another folder."""
+    """A scenario that is a file, by its absolute path, since the run may be resumed from another folder."""
     return str(Path(scenario).absolute()) if scenario and Path(scenario).is_file() else scenario
 
 
 def change_budget(settings: Settings, run: str) -> None:
-    """Remember the budget that a run goes on with, which may be larger than the one it was started with.
+    """Record the budget with which a run is resumed, which may be larger than the one it was started with.
 
     Raises:
         ConfigError: The record cannot be read or written.
@@ -78,7 +78,7 @@ def change_budget(settings: Settings, run: str) -> None:
 
 
 def write_report(settings: Settings, run: str, report: Mapping[str, Any]) -> None:
-    """Remember what became of a run.
+    """Write the report of a run.
 
     Raises:
         ConfigError: It cannot be written.
@@ -87,7 +87,7 @@ def write_report(settings: Settings, run: str, report: Mapping[str, Any]) -> Non
 
 
 def write_first_event(settings: Settings, run: str, name: str, data: Mapping[str, Any]) -> None:
-    """Store the event that the agent of a run gets once it is ready.
+    """Store the event that the agent of a run gets once it is idle.
 
     Raises:
         ConfigError: It cannot be written.
@@ -96,20 +96,20 @@ def write_first_event(settings: Settings, run: str, name: str, data: Mapping[str
 
 
 def note_rewind(record: RunRecord, row: int, step: int) -> None:
-    """Remember that a run was set back; noting it twice does nothing.
+    """Add a rewind to the record of a run, unless it is recorded already.
 
     Raises:
-        ConfigError: It cannot be written.
+        ConfigError: The record cannot be written.
     """
     if (row, step) not in record.rewinds:
         change_record(record.settings.state_dir, record.run, rewinds=[*map(list, record.rewinds), [row, step]])
 
 
 def note_migration(record: RunRecord, row: int, charts: Mapping[str, str]) -> None:
-    """Remember that a run goes on in other charts from a row on; written before that row is.
+    """Record that a run uses other charts from a row on; called before that row is written.
 
     Raises:
-        ConfigError: It cannot be written.
+        ConfigError: The record cannot be written.
     """
     before = {name: record.charts[name] for name in charts}
     noted = [[row, before] for row, before in (*record.migrations, (row, before))]
@@ -117,10 +117,13 @@ def note_migration(record: RunRecord, row: int, charts: Mapping[str, str]) -> No
 
 
 def forget_migration(record: RunRecord) -> None:
-    """Take back what was noted of a row that was not written. `record`: as it is without it.
+    """Remove a recorded migration whose row was never written.
+
+    Args:
+        record: Without the migration, as `settled` gives it.
 
     Raises:
-        ConfigError: It cannot be written.
+        ConfigError: The record cannot be written.
     """
     noted = [[row, dict(before)] for row, before in record.migrations]
     change_record(record.settings.state_dir, record.run, charts=dict(record.charts), migrations=noted)
@@ -130,7 +133,7 @@ def change_record(state_dir: Path, run: str, *, workspace: Path | None = None, *
     """Change fields of a run's record.
 
     Raises:
-        ConfigError: It cannot be read or written.
+        ConfigError: The record cannot be read or written.
     """
     path = runs_folder(state_dir) / run / RUN_FILE
     data = {**read_file(path), **fields}
@@ -140,7 +143,7 @@ def change_record(state_dir: Path, run: str, *, workspace: Path | None = None, *
 
 
 def forget_report(settings: Settings, run: str) -> None:
-    """A run goes on: what became of it is open again.
+    """Remove the report of a run that is resumed, since its outcome is open again.
 
     Raises:
         ConfigError: The report cannot be removed.
@@ -148,14 +151,14 @@ def forget_report(settings: Settings, run: str) -> None:
     folder = runs_folder(settings.state_dir) / run
     try:
         (folder / REPORT_FILE).unlink(missing_ok=True)
-        for half in folder.glob(f".{REPORT_FILE}.*"):  # of a process that was killed while it wrote
+        for half in folder.glob(f".{REPORT_FILE}.*"):  # left by a process that was killed while it wrote
             half.unlink(missing_ok=True)
     except OSError as error:
         raise ConfigError(f"{folder / REPORT_FILE}: cannot be removed: {error.strerror}") from error
 
 
 def forget_record(settings: Settings, run: str) -> bool:
-    """A run that has not begun after all: it is no run any more; False where the disk refuses, and it stays one."""
+    """Remove the record of a run that could not start; False where that fails, so that the run remains."""
     try:
         (runs_folder(settings.state_dir) / run / RUN_FILE).unlink(missing_ok=True)
     except OSError:

@@ -1,7 +1,6 @@
-"""What stands in the files that a run is remembered by: `run.json`, `begin.json`, `report.json`; checked when read.
+"""Shapes of the files about a run, `run.json`, `begin.json` and `report.json`, which are checked when they are read.
 
-They are written by `record`, whole or not at all. A defect in one comes from
-outside: a disk, an editor, another program.
+`record_changes` writes them atomically, so a defect in one comes from outside: a disk, an editor, another program.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 class _File(BaseModel):
-    """A part of such a file. What checks it is built when one is read: a run that begins reads none."""
+    """Base of the shapes. Validators are built at the first read, since a new run reads no such file."""
 
     model_config = ConfigDict(defer_build=True)
 
 
 class ParentFile(_File):
-    """The step of another run from which a run was forked, or at which it was begun as a lane of that run."""
+    """The step of another run from which a run was forked, or at which that run started it as a lane."""
 
     run: str
     step: int
@@ -34,7 +33,7 @@ class ParentFile(_File):
 
 
 class RecordFile(_File):
-    """`run.json`. Its settings are those of the table that a record holds (`rawko.config.models`)."""
+    """`run.json`. Its `settings` have the fields of the settings table that are recorded (`rawko.config.models`)."""
 
     run: str | None = None
     task: str
@@ -67,14 +66,14 @@ def _record_file() -> type[RecordFile]:
 
 
 class BeginFile(_File):
-    """`begin.json`: the event that an agent gets once it is ready."""
+    """`begin.json`: the event that an agent gets once it is idle."""
 
     event: str
     data: dict[str, Any]
 
 
 class ReportFile(_File):
-    """The part of `report.json` that others rely on; what a run has not come to may be missing."""
+    """The fields of `report.json` that other modules use; fields that the run has not reached may be missing."""
 
     outcome: str
     state: str = ""
@@ -84,10 +83,10 @@ class ReportFile(_File):
 
 
 def read_record_file(path: Path) -> RecordFile:
-    """What `run.json` says.
+    """Read and check `run.json`.
 
     Raises:
-        ConfigError: It cannot be read, is of another format, or is damaged; says where.
+        ConfigError: It cannot be read, has another format, or is damaged; the message says where.
     """
     data = read_file(path)
     if data.get("format") != FORMAT:
@@ -96,7 +95,7 @@ def read_record_file(path: Path) -> RecordFile:
 
 
 def read_begin_file(path: Path) -> BeginFile | None:
-    """What `begin.json` says; None where there is none.
+    """Read and check `begin.json`; None where there is none.
 
     Raises:
         ConfigError: It cannot be read, or is damaged.
@@ -105,8 +104,8 @@ def read_begin_file(path: Path) -> BeginFile | None:
 
 
 def read_report_file(path: Path) -> dict[str, Any] | None:
-    """What `report.json` says; None if there is none, or if it is damaged: the journal knows as much, and a
-    resume writes it again."""
+    """Read and check `report.json`; None where it is missing or damaged: the journal has the same facts, and a resume
+    writes a new report."""
     if not path.is_file():
         return None
     try:

@@ -1,4 +1,4 @@
-"""The note of a rewind, or an adoption, that has begun: it lies beside the run's record until all of it is done."""
+"""The note of a rewind or an adoption, stored beside the run's record until it is complete."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTE: Final = "rewind.json"
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A rewind, or an adoption, as it is noted before anything is touched: all that is needed to finish it.
+    """A rewind or an adoption, as noted before anything is changed, with all that is needed to finish it.
 
     Attributes:
         origin: The run whose changes are adopted; "" for a rewind.
@@ -39,7 +39,7 @@ class Intent:
 
     @property
     def work(self) -> str:
-        """What it is, for people."""
+        """The kind of work as a word for people."""
         return "adoption" if self.kind == "adopt" else "rewind"
 
     def to_json(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class Intent:
 
 
 def is_pending(run: str, current: Settings) -> bool:
-    """Whether a killed process has begun a rewind of a run that has to be finished.
+    """Whether a rewind of a run is unfinished because its process was killed.
 
     Raises:
         ConfigError: There is no such run, or the note cannot be read.

@@ -1,4 +1,4 @@
-"""What a row of the journal is about, in words; and which rows the run has left behind."""
+"""Describes journal rows in a few words, and says which rows a rewind has left behind."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from rawko.runtime.journal import StepRecord
 from rawko.runtime.replay.rewind_records import jump_of
 
 SHORT_CHARS = 40
-"""Of an answer in a line about it."""
+"""Longest excerpt of an answer in a line, in characters."""
 
 
 def cause_of(record: StepRecord) -> str:
-    """What a row is about: its event, where the run went, or why there is neither."""
+    """The cause of a row: its event, the jump that it records, or (for rows without an event) the start or resume."""
     jump = jump_of(record)
     if jump is not None:
         files = jump.step or f"snapshot {(jump.files or '')[:7]}"
@@ -29,7 +29,7 @@ def cause_of(record: StepRecord) -> str:
 
 
 def decision_of(record: StepRecord) -> str:
-    """Who decided what in a row, in short: the gate with its rule, a person with an answer; "" for no decision."""
+    """Who decided in a row, and what: the gate with its rule, or a person with an answer; "" for no decision."""
     if record.event is None:
         return ""
     name, data = record.event["name"], record.event["data"]
@@ -72,10 +72,13 @@ _JUMPS = {
 
 
 class Line:
-    """The steps that lead to the latest one: a rewind leaves those behind that came after its step.
+    """The line of steps that leads to the latest one, without those that rewinds have left behind.
+
+        rewinds (86, 30), (120, 100)    left behind: 31 to 85, 101 to 119
+        rewinds (86, 30), (120, 50)     left behind: 51 to 119, the first rewind among them
 
     Args:
-        rewinds: Row of each rewind with the step that it went to, in order.
+        rewinds: Row of each rewind and the step that it went back to, in order of rows.
     """
 
     def __init__(self, rewinds: Sequence[tuple[int, int]]) -> None:
@@ -88,5 +91,5 @@ class Line:
             end = step
 
     def leaves_behind(self, step: int) -> bool:
-        """Whether a step is not among those that lead to the latest one."""
+        """Whether a rewind has left a step behind."""
         return any(after < step < until for after, until in self._left)

@@ -1,5 +1,4 @@
-"""Names of runs: the time of their start and a random part, and of a lane the name of its run before its own. They sort
-by time."""
+"""Ids of runs: start time and a random part; for a lane, its parent run's id and its name. They sort by time."""
 
 from __future__ import annotations
 
@@ -13,9 +12,9 @@ _MAX_NAME_BYTES: Final = 255
 
 
 def new_id() -> str:
-    """A name such as `20261122-103005-7f2c4e1`: local date and time, then the second's 4096th and chance, in hex.
+    """A new id such as `20261122-103005-7f2c4e1`: date and time, then in hex 4096ths of the second and chance.
 
-    Runs of one second come in order, too; two of the same 4096th differ by chance alone.
+    Ids of one second sort by time, too; ids of the same 1/4096th of a second differ by the random part.
     """
     now = time.time()
     when = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
@@ -23,12 +22,12 @@ def new_id() -> str:
 
 
 def lane_run(run: str, lane: str) -> str:
-    """The id of a lane's own run: `20261122-103005-7f2c4e1__a`."""
+    """The id of a lane's run: `20261122-103005-7f2c4e1__a`."""
     return f"{run}{_LANE}{lane}"
 
 
 def lane_depth(run: str) -> int:
-    """How many runs stand above a run, each with the next one as its lane; 0 of a run that is no lane."""
+    """Number of runs above a run, each of which has the next one as a lane; 0 for a run that is no lane."""
     return run.count(_LANE)
 
 
@@ -43,6 +42,6 @@ def is_lane_of(run: str, above: str) -> bool:
 
 
 def is_name(run: str) -> bool:
-    """Whether a text can be a run's id: it names a folder of its own."""
+    """Whether a text can be a run's id, that is, the name of a single folder."""
     is_one = bool(run) and os.sep not in run and "\0" not in run and run not in (".", "..")
     return is_one and len(os.fsencode(run)) <= _MAX_NAME_BYTES
