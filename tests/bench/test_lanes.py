@@ -11,7 +11,7 @@ from rawko.app import Report, Run
 from rawko.config import Flags, load_settings
 from rawko.trust.project import grant
 from tests.cli.shell import Shell, call, says
-from tests.e2e.lanes_project import make_project
+from tests.e2e.lanes.lanes_project import make_project
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from rawko.cli.commands.groups import EXAMPLES, GROUPS
 from tests.cli.conftest import Typed
 from tests.cli.shell import Shell, call, says
 from tests.cli.terminal import Terminal
-from tests.e2e.travelling import Travel
+from tests.e2e.time_travel.recorded_run import Travel
 
 DOOR = """\
 statechart:

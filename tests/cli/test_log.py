@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from tests.cli.conftest import Typed
 from tests.cli.shell import RAWKO, Shell, call, judges, picks, says
 from tests.cli.terminal import Terminal
-from tests.e2e.travelling import TASK, Travel
+from tests.e2e.time_travel.recorded_run import TASK, Travel
 
 HOSTILE = "x\x1b]0;owned\x07\x1b[31m\n\u202eevil\x9b"
 USED = {"input_tokens": 1200, "output_tokens": 34}

@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.conftest import Typed
 from tests.cli.shell import Shell, call, says
-from tests.e2e.travelling import Travel
+from tests.e2e.time_travel.recorded_run import Travel
 
 WRITES = tuple(
     says("developer", call("write", file_path=f"{name}.txt", content=f"{name}\n")) for name in ("a", "b", "c")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.conftest import Typed
 from tests.cli.shell import Shell, call, says
-from tests.e2e.travelling import Travel
+from tests.e2e.time_travel.recorded_run import Travel
 
 ASKS = says("developer", call("clarify", question="Tabs?"))
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.conftest import Typed, rawko, typed
 from tests.cli.shell import Shell
-from tests.e2e.exploring import Here
+from tests.e2e.exploration.exploring import Here
 from tests.llmock_server import llmock_server
 
 __all__ = ["llmock_server", "rawko", "typed"]

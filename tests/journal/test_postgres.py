@@ -15,8 +15,8 @@ from sqlalchemy.engine import make_url
 from rawko import Actor, Bindings, append, parse_chart
 from rawko.journal import SqlJournal
 from rawko.runtime.errors import JournalError
-from tests.e2e.killing import Bed, beds, check
-from tests.e2e.nursery import COMMITTED, Nursery
+from tests.e2e.killing.killed_run import Bed, beds, check
+from tests.e2e.killing.nursery import COMMITTED, Nursery
 from tests.journal.databases import Journals, database
 from tests.postgres import URL_VARIABLE, PostgresServer, Unavailable
 

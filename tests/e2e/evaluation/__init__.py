@@ -1,0 +1,1 @@
+"""`rawko eval`, and its tasks under Inspect."""

@@ -13,7 +13,7 @@ import pytest
 
 from rawko.chart import shipped_path
 from tests.cli.shell import KILL_RAWKO, Ended, Shell, call, says
-from tests.e2e.test_monitors import AGENT, CAREFUL, CARELESS
+from tests.e2e.monitors.test_monitors import AGENT, CAREFUL, CARELESS
 
 OUT = "task: Write out.txt\nagent: developer\nchecks:\n- check: grep -q x out.txt\n"
 TOLD = ("--json", "--yes", "--trust")

@@ -1,0 +1,1 @@
+"""`rawko lab`, and the arbiter's stored answers."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.shell import Ended, Shell, call, judges, picks, says
-from tests.e2e.travelling import Typed
+from tests.e2e.time_travel.recorded_run import Typed
 
 RUN = (
     picks("developer", usage={"input_tokens": 100, "output_tokens": 10}),

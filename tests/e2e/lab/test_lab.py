@@ -9,7 +9,7 @@ from rawko.providers.cassette.file import read_cassette
 from tests.cli.shell import judges, picks
 from tests.cli.terminal import Terminal
 from tests.e2e.lab.conftest import Laboratory
-from tests.e2e.travelling import files_of
+from tests.e2e.time_travel.recorded_run import files_of
 
 SAME = (picks("developer"), judges("SELECT_MODE", mode="tester", reason="r"), judges("COMPLETE", summary="s"))
 """The recorded decisions, in other words."""

@@ -1,0 +1,1 @@
+"""`rawko explore`: terminal programs explored by rules and by a model."""

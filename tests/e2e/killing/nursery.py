@@ -1,0 +1,321 @@
+"""A warm process whose children each play one run, and may be killed at an exact moment of it, or find a disk that
+refuses from there on.
+
+Starting Python and importing rawko takes longer than a short run. The nursery has done both: it forks a child per
+order, before any thread or event loop is there, and tells what became of it. Orders and answers are JSON lines.
+
+A moment is something that the child is just about to do to the world, as Python's audit hooks tell it: to open a file
+for writing, to rename, to remove, to start a process; to commit a transaction; or that a step has just been committed
+and its effects have not begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import mmap
+import os
+import signal
+import sqlite3
+import struct
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tests.cli.warm import load, program, small_environ
+from tests.e2e.damage.refusing_disks import REFUSALS, refuse
+
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+_CHANGES = frozenset(
+    {
+        "os.chmod",
+        "os.link",
+        "os.mkdir",
+        "os.remove",
+        "os.rename",
+        "os.rmdir",
+        "os.symlink",
+        "os.truncate",
+        "os.utime",
+        "sqlite3.connect",
+        "subprocess.Popen",
+    }
+)
+_OF_DISK = (_CHANGES | {"open"}) - {"subprocess.Popen"}
+_SQLITE_SAYS = {
+    errno.ENOSPC: ("database or disk is full", "SQLITE_FULL"),
+    errno.EDQUOT: ("disk I/O error", "SQLITE_IOERR_WRITE"),
+    errno.EIO: ("disk I/O error", "SQLITE_IOERR_WRITE"),
+    errno.EROFS: ("attempt to write a readonly database", "SQLITE_READONLY"),
+}
+COMMIT, COMMITTED = "commit", "committed"
+_connect = sqlite3.connect
+_SHARED = struct.Struct("=qqq")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One run for a child to play.
+
+    Attributes:
+        base: Holds `project`, `state`, `home` and `scenario.json`.
+        kill_at: The moment at which it is killed, from 1; None for never.
+        kill_after_ms: When it is killed, whatever it does; None for never.
+        kinds: Moments that count; all by default.
+        refuse_at: The moment from which a disk refuses, from 1; None for never.
+        refuse: Which one: "state" or "project", refused in Python; or a key of `refusing.REFUSALS`, in the kernel.
+        errno: What it answers.
+        is_resumed: Go on with the run instead of beginning it.
+    """
+
+    base: str
+    run: str
+    kill_at: int | None = None
+    kill_after_ms: float | None = None
+    kinds: tuple[str, ...] = ()
+    refuse_at: int | None = None
+    refuse: str = "state"
+    errno: int = 0
+    is_resumed: bool = False
+    agent: str | None = "developer"
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of a child.
+
+    Attributes:
+        signal: That ended it; 0 where it ended by itself.
+        code: Its exit code then.
+        moments: That it lived through.
+        acknowledged: Number of the latest row that it knew to be committed.
+        took_ms: From birth to death.
+        words: The traceback of what it could not deal with.
+        report: Of the run, as far as it came; None where it did not begin, and of one that was killed.
+        refused: Why the run did not begin.
+    """
+
+    signal: int
+    code: int
+    moments: int
+    acknowledged: int
+    took_ms: float
+    words: str = ""
+    report: dict[str, Any] | None = None
+    refused: str = ""
+
+
+class Nursery:
+    """The warm process, from the test's side.
+
+    Args:
+        journal_url: Of the database that its runs are journaled in; a file by default.
+    """
+
+    def __init__(self, journal_url: str | None = None) -> None:
+        self.journal_url = journal_url
+        environ = {**small_environ(), "RAWKO_JOURNAL_URL": journal_url or ""}
+        self._process = subprocess.Popen(
+            [*program(environ), "from tests.e2e.killing.nursery import main; main()"],
+            env=environ,
+            cwd=Path(__file__).parents[3],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def play(self, order: Order) -> Fate:
+        """Let a child play a run, to its end or to its death."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(asdict(order)) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, "the nursery itself has ended"
+        return Fate(**json.loads(answer))
+
+    def __enter__(self) -> Nursery:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait(180)
+
+
+# ---------------------------------------------------------------- inside the warm process
+
+
+class _Moments:
+    """Counts what the child does, and kills it, or breaks its disk, when the time has come. The counts are shared with
+    the parent."""
+
+    def __init__(self, order: Order, shared: mmap.mmap) -> None:
+        self._order, self._shared = order, shared
+        self._count = self._acknowledged = 0
+        self._is_refusing = False
+        self._disk = os.fsencode(Path(order.base) / order.refuse)
+        self._direct: list[sqlite3.Connection] = []
+        self.is_watching = False
+
+    def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self.is_watching:
+            return
+        if event in _CHANGES or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES):
+            self.pass_by(event)
+            if self._is_refusing and event in _OF_DISK and self._is_on_disk(arguments[0]):
+                raise OSError(self._order.errno, os.strerror(self._order.errno), arguments[0])
+
+    def _is_on_disk(self, path: Any) -> bool:
+        """Whether a path lies on the disk that refuses. What is named from an open folder is the workspace's."""
+        if not isinstance(path, (str, bytes)):
+            return False
+        named = os.fsencode(path).removeprefix(b"file://")
+        return named.startswith(self._disk) or (self._order.refuse == "project" and not named.startswith(b"/"))
+
+    def connect(self, database: Any, *arguments: Any, **options: Any) -> sqlite3.Connection:
+        """As `sqlite3.connect`, whose commits are seen, too: SQLAlchemy, which has its own, tells of the others."""
+        connection: sqlite3.Connection = _connect(database, *arguments, **options)
+        if "?mode=rw" in str(database):
+            self._direct.append(connection)
+            connection.set_trace_callback(self._see_statement)
+            if self._is_refusing and self._order.refuse == "state":
+                connection.set_authorizer(_refuse_commits)
+        return connection
+
+    def _see_statement(self, statement: str) -> None:
+        """A connection that commits without SQLAlchemy is about to carry a statement out."""
+        if statement == "COMMIT":
+            with suppress(sqlite3.OperationalError):  # an error raised here would be swallowed: `_refuse` has set it
+                self.pass_by(COMMIT)
+
+    def pass_by(self, kind: str) -> None:
+        """A moment has come."""
+        if not self._order.kinds or kind in self._order.kinds:
+            self._count += 1
+            self._tell()
+            if self._count == self._order.kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self._count == self._order.refuse_at:
+                self._refuse()
+        if kind == COMMIT and self._is_refusing and self._order.refuse == "state":
+            words, name = _SQLITE_SAYS[self._order.errno]
+            error = sqlite3.OperationalError(words)
+            error.sqlite_errorname = name
+            raise error
+
+    def _refuse(self) -> None:
+        if self._order.refuse in REFUSALS:
+            refuse(REFUSALS[self._order.refuse], self._order.errno)
+        else:
+            self._is_refusing = True
+            for connection in self._direct if self._order.refuse == "state" else ():
+                with suppress(sqlite3.ProgrammingError):  # it was closed
+                    connection.set_authorizer(_refuse_commits)
+
+    def observe(self, event: Mapping[str, Any]) -> None:
+        """The inspection stream tells of committed steps only."""
+        if event["type"] == "step" and event["row"] is not None:
+            self._acknowledged = event["row"]
+            self._tell()
+            self.pass_by(COMMITTED)
+
+    def _tell(self) -> None:
+        _SHARED.pack_into(self._shared, 0, self._count, self._acknowledged, 0)
+
+
+def _refuse_commits(action: int, name: str | None, *_: str | None) -> int:
+    is_commit = action == sqlite3.SQLITE_TRANSACTION and name == "COMMIT"
+    return sqlite3.SQLITE_DENY if is_commit else sqlite3.SQLITE_OK
+
+
+def _play(order: Order, moments: _Moments, told: Path) -> int:
+    """In the child: one run, as the command line would begin it or resume it.
+
+    Args:
+        told: Gets the report, or why the run could not be begun.
+    """
+    from sqlalchemy import Engine, event
+
+    from rawko.app import Run
+    from rawko.app.records.record import read_record
+    from rawko.cli.logs import RunLog
+    from rawko.config import ConfigError, Flags, load_settings
+
+    base = Path(order.base)
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(base / "home"),
+        "LANG": "C.UTF-8",
+        "RAWKO_STATE_DIR": str(base / "state"),
+        "RAWKO_JOURNAL_URL": os.environ["RAWKO_JOURNAL_URL"],
+        **({} if order.is_resumed else {"RAWKO_SCENARIO": str(base / "scenario.json")}),
+    }
+    settings = load_settings(base / "project", Flags(assume_yes=True), environ)
+    task, agent = "Write the log", order.agent
+    if order.is_resumed:
+        record = read_record(order.run, settings)
+        settings, task, agent = record.settings, record.task, record.agent
+    log = RunLog(base / "log")
+    run = Run(settings, task, agent, observe=moments.observe, log=log.write, id=order.run, is_resumed=order.is_resumed)
+    event.listen(Engine, "commit", lambda connection: moments.pass_by(COMMIT))
+    sqlite3.connect = moments.connect  # type: ignore[assignment]
+    sys.addaudithook(moments.audit)
+    moments.is_watching = True
+    try:
+        report = asyncio.run(run.execute())
+    except ConfigError as error:
+        moments.is_watching = False
+        told.write_text(json.dumps({"refused": str(error)}), encoding="utf-8")
+        return 2
+    moments.is_watching = False
+    told.write_text(json.dumps({"report": report.to_json()}), encoding="utf-8")
+    return 0 if report.outcome == "success" else 3
+
+
+def _bear(order: Order) -> Fate:
+    shared = mmap.mmap(-1, _SHARED.size)
+    said, told = Path(order.base) / "said.txt", Path(order.base) / "told.json"
+    born = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = _play(order, _Moments(order, shared), told)
+        except BaseException:  # noqa: BLE001 - whatever it is, the child must not go on as a second nursery
+            said.write_text(traceback.format_exc(), encoding="utf-8")
+        finally:
+            os._exit(code)
+    if order.kill_after_ms is not None:
+        time.sleep(order.kill_after_ms / 1000)
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    took_ms = (time.monotonic() - born) * 1000
+    count, acknowledged, _ = _SHARED.unpack_from(shared, 0)
+    shared.close()
+    words = said.read_text(encoding="utf-8") if said.exists() else ""
+    outcome = json.loads(told.read_text(encoding="utf-8")) if told.exists() else {}
+    said.unlink(missing_ok=True)
+    told.unlink(missing_ok=True)
+    killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    return Fate(killed, 0 if killed else os.WEXITSTATUS(status), count, acknowledged, took_ms, words, **outcome)
+
+
+def main() -> None:
+    load()
+    import_module("sqlalchemy.dialects.postgresql")
+    for line in sys.stdin:
+        given = json.loads(line)
+        order = Order(**{**given, "kinds": tuple(given["kinds"])})
+        print(json.dumps(asdict(_bear(order))), flush=True)

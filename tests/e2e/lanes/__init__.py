@@ -1,0 +1,1 @@
+"""Lanes, parallel plans and races: runs side by side in folders of their own."""

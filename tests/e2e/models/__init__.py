@@ -1,0 +1,1 @@
+"""Models' servers: endpoints, failures, fallbacks, cassettes, budgets and rate limits."""

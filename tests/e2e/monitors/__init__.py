@@ -1,0 +1,1 @@
+"""Monitors beside runs, and on recorded ones."""

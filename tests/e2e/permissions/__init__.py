@@ -1,0 +1,1 @@
+"""Approvals, rules, questions to people, the sandbox, and tools of MCP servers."""

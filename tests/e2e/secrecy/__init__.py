@@ -1,0 +1,1 @@
+"""Keys, hostile texts, and the rights of files in the state folder."""

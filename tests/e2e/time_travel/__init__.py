@@ -1,0 +1,1 @@
+"""Recorded steps: shown, compared, rewound, forked, adopted, pinned, migrated."""
