@@ -1,4 +1,4 @@
-"""What every agent's machine is given: the first fields of its context."""
+"""The input of every machine that runs as an agent: the first fields of its context."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rawko.vocabulary.plan import Plan
 
 
 class AgentInput(Data):
-    """One run of an agent. The context of a machine that runs as an agent adds what that machine remembers.
+    """The input of one run of an agent. The context class of a machine that runs as an agent extends it.
 
     Attributes:
-        agent: Name of the agent; the actors find its configuration by it.
-        prompt: First message of the user; empty to wait in idle for a USER_MESSAGE.
-        messages: The conversation as wire messages `{role, content: [block]}`, resumed ones first (C-35).
-        seed: The only source of chance.
-        is_interactive: `complete` leads back to idle and limits to paused, for a conversation; otherwise both end
-            the machine (C-20, C-58).
-        can_update_plan: The tool update_plan is offered.
+        agent: Name of the agent; the actors look up its configuration by this name.
+        prompt: First message of the user; if empty, the machine waits in `idle` for a USER_MESSAGE.
+        messages: The conversation as wire messages `{role, content: [block]}`, those of a resumed run first (C-35).
+        seed: The only source of randomness.
+        is_interactive: True for a conversation: `complete` leads to `idle` and a limit to `paused`. False: both end the
+            machine (C-20, C-58).
+        can_update_plan: Whether the model is offered the tool `update_plan`.
     """
 
     agent: str = "agent"

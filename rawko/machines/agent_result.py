@@ -1,4 +1,4 @@
-"""What the machine of an agent answers, and what becomes of it where another machine runs the agent (S3-025, C-09)."""
+"""The output of an agent's machine, and its form for a machine that invoked the agent (S3-025, C-09)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from rawko.vocabulary.usage import Usage
 
 Outcome = Literal["success", "failure", "limit", "cancelled"]
 MAX_CHANGES: Final = 20
-"""Changed files of a run that its entry describes; it names the others only."""
+"""Most changed files that an AgentResult describes in `changes`; further files are only named."""
 
 
 class AgentResult(Data):
-    """What the machine of an agent answers (S3-025, C-13); all but the outcome may be left out.
+    """The output of an agent's machine (S3-025, C-13); only `outcome` is required.
 
     Attributes:
-        messages: Only what is new; where `is_compacted`, all that the conversation consists of from now on.
-        plan_updates: A PlanPatch as data; whether it fits the plan is the chart's to ask (C-36).
-        changes: The first `MAX_CHANGES` of `files_changed` that came with more than their names.
+        messages: The new messages only; where `is_compacted`, the whole conversation from now on.
+        plan_updates: A PlanPatch as data; the chart that invoked the agent checks whether it fits the plan (C-36).
+        changes: The first `MAX_CHANGES` of `files_changed` that the output gave as objects with a `kind`.
     """
 
     outcome: Outcome
@@ -55,17 +55,17 @@ _KEPT_OF_A_FAILED_RUN: Final = (
 
 
 def finished_run(output: Any) -> dict[str, Any]:
-    """The result of an agent's machine as an AgentResult; a failure leaves as an error that keeps what the run said
-    and cost.
+    """The output of an agent's machine as the JSON of an AgentResult; the outcome "failure" is raised as an error that
+    carries the summary and the usage of the run.
 
     Args:
-        output: The machine's output. Beside AgentResult's fields it may have `new_messages_from` (then `messages` is
-            the whole conversation, new from that index on) and give files as FileChange.
+        output: The machine's output. Besides AgentResult's fields it may have `new_messages_from` (`messages` is then
+            the whole conversation, and the new messages begin at that index), and `files_changed` may hold FileChanges.
 
     Raises:
         ActorFailed: The outcome is failure; besides the error's own fields it has `summary`, `usage`, `messages`,
-            `is_compacted`, `files_changed`, `changes`, `tree_before` and `tree_after` of the run. Or the output is no
-            such result.
+            `is_compacted`, `files_changed`, `changes`, `tree_before` and `tree_after` of the run. Or the output does
+            not fit AgentResult.
 
     Source: C-13, C-31, C-33, C-35, C-48.
     """

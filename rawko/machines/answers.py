@@ -1,4 +1,4 @@
-"""A model's answer that must be one JSON object, bare or in one fenced block: found, or refused in words. Pure."""
+"""Reads a model's answer that must be one JSON object, bare or in one fenced block. Pure."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _FENCE: Final = re.compile(r"^[ \t]*```[ \t]*(?:json)?[ \t]*\n(?P<body>.*?)^[ \t
 
 
 class AnswerError(ValueError):
-    """An answer that holds no JSON object. The message quotes what was wrong and says what would be accepted."""
+    """An answer without a JSON object. The message quotes the defect and says what would be accepted."""
 
 
 def json_object(text: str, *, keys: str) -> Mapping[str, Any]:
-    """The object that an answer holds.
+    """The JSON object of an answer.
 
     Args:
-        keys: What belongs in it, for the message about an empty answer.
+        keys: The keys that the object should have, in words, for the message about an empty answer.
 
     Raises:
-        AnswerError: It is no JSON, no object, or holds several fenced blocks.
+        AnswerError: The answer is not JSON, not an object, or has several fenced blocks.
 
     Source: C-39.
     """
@@ -41,7 +41,7 @@ def json_object(text: str, *, keys: str) -> Mapping[str, Any]:
 
 
 def quoted(text: str) -> str:
-    """A text as messages show it, cut where it is long."""
+    """The `repr` of a text for a message, cut to `QUOTED_CHARS` characters."""
     return repr(cut(text, QUOTED_CHARS, is_beyond=True))
 
 

@@ -1,4 +1,4 @@
-"""The actors by which machines look for evidence before they let a task be complete. All else about it is pure."""
+"""The actors that check the evidence for a finished task. The rules about evidence (guards, actions) are elsewhere."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rawko.vocabulary.errors import ErrorContext
 async def check_evidence(
     gatherer: EvidenceGatherer | None, in_use: asyncio.Lock, input: Mapping[str, Any], scope: Scope
 ) -> dict[str, Any]:
-    """Evidence for each demand: {evidence: [Evidence]}.
+    """Check each demand in the folder; returns `{evidence: [Evidence]}`.
 
     Args:
-        gatherer: None: there is nowhere to look, and looking fails.
-        in_use: Held while the folder is looked at, by whatever works in it.
-        input: {demands, known, snapshot}: a look that a crash interrupted begins again on the files of the snapshot.
+        gatherer: None: the run has no folder, and the actor fails.
+        in_use: The lock of the folder; everything that works in the folder holds it.
+        input: `{demands, known, snapshot}`; a check that a crash interrupted first resets the files to the snapshot.
     """
     gather = _there(gatherer)
     try:
@@ -32,7 +32,7 @@ async def check_evidence(
 
 
 async def capture_delivery(gatherer: EvidenceGatherer | None, input: Mapping[str, Any]) -> dict[str, Any]:
-    """The files that are to be delivered, as a snapshot: {snapshot}."""
+    """Capture the files that are to be delivered; returns `{snapshot}`."""
     try:
         return {"snapshot": await _there(gatherer).delivery()}
     except WorkspaceError as error:

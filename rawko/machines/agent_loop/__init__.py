@@ -1,6 +1,6 @@
 """The agent machine: one agent's run, tool call by tool call. The chart is `statecharts/agent_loop.yaml`.
 
-`bindings` holds all that is pure; `actors(ports)` (in `actors`) adds what touches the world.
+`bindings` holds the pure functions; `actors(ports)` (in `actors`) adds the actors, which do all I/O.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ ACTORS = (
     *("stream_agent", "summarise", "check_gate", "execute_tool", "call_agent"),
     *("capture_snapshot", "ask_person", "check_evidence"),
 )
-"""Bound by `actors.actors(ports)`."""
+"""Names of the actors that `actors.actors(ports)` binds."""
 
 TRANSIENT_EVENTS = frozenset({"TEXT_DELTA"})
-"""Pieces of the model's answer as they arrive: the message that they become is journaled, they are not."""
+"""Pieces of the model's answer: the finished message is journaled, the pieces are not."""
 
 bindings = (
     guards.bindings

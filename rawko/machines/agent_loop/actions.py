@@ -1,6 +1,6 @@
 """Actions of the agent machine: (context, event) to updates as data, one function per name in the chart. Pure.
 
-In the order of a run: start, the turn, its calls, the ends. People are asked in `people`, failures end it in `failing`.
+In the order of a run: start, turn, tool calls, ends. Questions are in `people`, failures in `failure_actions`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ bindings = Bindings()
 
 @bindings.action
 def begin(context: AgentLoopContext, event: Event) -> Updates:
-    """Mark where the new part of the conversation starts; answer what a resumed one left open (C-35)."""
+    """Note where the new messages begin, and answer the tool calls that a resumed conversation left open (C-35)."""
     left_open = [
         ToolResult(call_id=id, content=texts.CANCELLED_CALL, is_error=True) for id in unanswered(context.messages)
     ]
@@ -65,13 +65,13 @@ def begin(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def receive_prompt(context: AgentLoopContext, event: Event) -> Updates:
-    """The prompt of the input is the user's first message."""
+    """Append the prompt of the input as the user's first message."""
     return append("messages", user_message((), context.prompt))
 
 
 @bindings.action
 def record_snapshot(context: AgentLoopContext, event: Event, *, is_tools: bool = False) -> Updates:
-    """Keep the captured tree, if it is the first or differs from the last (C-53); `is_tools`: a tool made it so."""
+    """Record the captured tree if it is the first or differs from the last (C-53). `is_tools`: a tool made it."""
     captured = event.output["snapshot"]
     current = context.current_snapshot
     if current is not None and current.tree == captured["tree"]:
@@ -79,7 +79,8 @@ def record_snapshot(context: AgentLoopContext, event: Event, *, is_tools: bool =
     call_id = context.tool_history[-1].call.id if is_tools else None
     entry = SnapshotEntry(**thaw(captured), call_id=call_id)
     written = event.output.get("written")
-    in_all = {"files_changed": event.output.get("changes", ())} if written is None else {}  # of runs recorded before
+    # Journals written before `file_changes` existed have no `written`.
+    in_all = {"files_changed": event.output.get("changes", ())} if written is None else {}
     return (
         append("snapshot_history", entry),
         append("file_changes", written) if written else None,
@@ -90,9 +91,9 @@ def record_snapshot(context: AgentLoopContext, event: Event, *, is_tools: bool =
 
 @bindings.action
 def follow_up(context: AgentLoopContext, event: Event) -> Updates:
-    """Take over the conversation of a run that has ended, and the next task (C-20, C-35).
+    """Take over the conversation of an earlier run, and the next task (C-20, C-35).
 
-    The event carries all of it, so that this run can be read and resumed without the other one.
+    The event carries the whole conversation, so that this run can be read and resumed without the earlier one.
     """
     carried = [thaw(message) for message in event.data.get("messages") or ()]
     left_open = [ToolResult(call_id=id, content=texts.CANCELLED_CALL, is_error=True) for id in unanswered(carried)]
@@ -110,21 +111,22 @@ def follow_up(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def begin_turn(context: AgentLoopContext, event: Event) -> Updates:
-    """Nothing has arrived of the answer yet; what a failed try sent is forgotten."""
+    """Discard the text that a failed attempt at this turn has sent."""
     return assign(current_response=[])
 
 
 @bindings.action
 def append_text(context: AgentLoopContext, event: Event) -> Updates:
-    """A piece of the answer's text; in O(1), however long the answer is."""
+    """Append a piece of the answer's text; O(1), whatever the length of the answer."""
     return append("current_response", event.text), tell_observers("TEXT_DELTA", context, text=event.text)
 
 
 @bindings.action
 def record_turn(context: AgentLoopContext, event: Event) -> Updates:
-    """The whole turn is there: the message verbatim, its cost, and its calls queued (C-34, C-55).
+    """Record a finished turn: the message verbatim, its usage and cost, and its tool calls as a queue (C-34, C-55).
 
-    An empty message is not kept, since no server takes it back; nor is a refused one, which would be refused again.
+    An empty message is not recorded, because servers refuse it in a request; a refused one, because it would be refused
+    again.
     """
     done = event.output
     message, stop_reason = done["message"], done["stop_reason"]
@@ -162,7 +164,7 @@ def _queued(message: WireMessage, stop_reason: str) -> list[PendingCall]:
 
 @bindings.action
 def count_retry(context: AgentLoopContext, event: Event) -> Updates:
-    """One more try of the same turn (C-24)."""
+    """Count one more attempt at the same turn (C-24)."""
     retries = context.retries + 1
     code = event.error.get("code")
     return (
@@ -174,7 +176,7 @@ def count_retry(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def fall_back(context: AgentLoopContext, event: Event) -> Updates:
-    """Ask the other model from here to the end of the run; it has all its retries."""
+    """Switch to the fallback model for the rest of the run, with a new count of retries."""
     code = event.error.get("refused_wait") or event.error.get("code")
     own, other = event.error.get("model") or "the model", context.fallback.model
     where = f" of {context.fallback.provider}" if context.fallback.provider else ""
@@ -187,7 +189,7 @@ def fall_back(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def nudge(context: AgentLoopContext, event: Event) -> Updates:
-    """Say that a run does not end silently (C-57)."""
+    """Tell the model that a run must not end without a control call (C-57)."""
     return (
         append("messages", user_message((), texts.NUDGE)),
         assign(nudges=context.nudges + 1),
@@ -206,7 +208,7 @@ def continue_cut_off(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def answer_next_call(context: AgentLoopContext, event: Event) -> Updates:
-    """The machine's own answer to the next call: a plan update, or what is wrong with the call."""
+    """Answer the next call without a tool: with the updated plan, or with the defect of the call."""
     answer = immediate_answer(context)
     assert answer is not None, "the guard is_answered_by_machine holds"
     taken = assign(pending_calls=context.pending_calls[1:])
@@ -221,7 +223,7 @@ def _planned(context: AgentLoopContext, plan: Plan) -> Updates:
 
 @bindings.action
 def open_next_call(context: AgentLoopContext, event: Event) -> Updates:
-    """Take the next call in hand."""
+    """Move the next call from the queue to `open_call`."""
     pending = context.pending_calls[0]
     return (
         assign(open_call=pending, pending_calls=context.pending_calls[1:]),
@@ -231,7 +233,7 @@ def open_next_call(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def record_result(context: AgentLoopContext, event: Event) -> Updates:
-    """The tool has answered."""
+    """Record the tool's result."""
     call, outcome = open_tool_call(context), event.output
     result = ToolResult(call_id=call.id, content=outcome["content"], is_error=outcome.get("is_error", False))
     entry = ToolEntry(
@@ -246,7 +248,7 @@ def record_result(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def record_crash(context: AgentLoopContext, event: Event) -> Updates:
-    """The tool's actor failed, which tools never do: the tool is broken (C-13)."""
+    """Record a failure of the tool's actor: tools report errors as results, so this one is defective (C-13)."""
     call = open_tool_call(context)
     result = not_run(call, texts.BROKEN.format(message=event.error.get("message", "")))
     return answered(context, ToolEntry(call=call, result=result, is_broken=True)), assign(touched=None)
@@ -254,7 +256,7 @@ def record_crash(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def answer_turn(context: AgentLoopContext, event: Event) -> Updates:
-    """All results of the turn go back in one message (C-55)."""
+    """Send all results of the turn back in one message (C-55)."""
     return close_turn(context)
 
 
@@ -263,7 +265,7 @@ def answer_turn(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def complete_run(context: AgentLoopContext, event: Event) -> Updates:
-    """The agent says that the task is done; calls that stand after it are not run."""
+    """End the run with the summary of the `complete` call; the calls after it in the message are not run."""
     call = context.pending_calls[0].call
     summary = ending_text(call)
     done = ToolResult(call_id=call.id, content=texts.COMPLETED)
@@ -280,7 +282,7 @@ def complete_run(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def reach_limit(context: AgentLoopContext, event: Event, *, reason: str) -> Updates:
-    """A limit is reached: turns, tool_steps, max_tokens or context_window (C-21, C-33, C-38, C-58)."""
+    """Stop at a limit, which `reason` names: a key of `texts.LIMITS` (C-21, C-33, C-38, C-58)."""
     text = limit_text(context, reason)
     said = last_words(context.messages, context.new_messages_from)
     return (
@@ -297,7 +299,7 @@ def reach_limit(context: AgentLoopContext, event: Event, *, reason: str) -> Upda
 
 @bindings.action
 def cancel_run(context: AgentLoopContext, event: Event) -> Updates:
-    """Stop: every open call gets a synthetic answer, so that the conversation stays valid (C-29, S3-093)."""
+    """Cancel the run: every open call gets a synthetic answer, so that the conversation stays valid (C-29, S3-093)."""
     entry = _cancelled_entry(context)
     return (
         (append("tool_history", entry), assign(tool_steps=context.tool_steps + 1)) if entry else None,
@@ -308,7 +310,7 @@ def cancel_run(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def stop_turn(context: AgentLoopContext, event: Event) -> Updates:
-    """Stop what is being done, as `cancel_run` does; what a person says next begins a new turn (C-20)."""
+    """Stop the turn, closing it as `cancel_run` does; the user's next message begins a new turn (C-20)."""
     return (
         cancel_run(context, event),
         assign(summary=texts.STOPPED, is_compacting=False, touched=None),
@@ -317,7 +319,7 @@ def stop_turn(context: AgentLoopContext, event: Event) -> Updates:
 
 
 def _cancelled_entry(context: AgentLoopContext) -> ToolEntry | None:
-    """The open call's place in the tool history; a clarify or pause has none."""
+    """The tool history's entry for the open call; None for clarify and pause, which are not recorded there."""
     if context.open_call is None or context.open_call.call.name in MODELS:
         return None
     call = open_tool_call(context)
@@ -326,6 +328,6 @@ def _cancelled_entry(context: AgentLoopContext) -> ToolEntry | None:
 
 @bindings.action
 def log_capture_failure(context: AgentLoopContext, event: Event) -> Updates:
-    """The last look of a cancelled run failed; it is cancelled all the same."""
+    """Log that the last capture of a stopped run failed; the run ends or goes to `idle` all the same."""
     message = event.error.get("message", "")
     return log(texts.WORKSPACE.format(message=message), "error", agent=context.agent)

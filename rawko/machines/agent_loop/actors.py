@@ -1,6 +1,6 @@
-"""Actors of the agent machine: the model's stream, the gate, the tools, the workspace, the person. All I/O is here.
+"""Actors of the agent machine: model, gate, tools, workspace, people, evidence. Only they do I/O.
 
-Each is a thin adapter between a port and the machine: JSON in, JSON out, a port's exception as `ActorFailed`.
+Each actor adapts one port to the machine: JSON input, JSON output, and a port's exception as `ActorFailed`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {
     "called": frozenset({"task", "context", "caller"}),
     "follow_up": frozenset({"task", "earlier", "changes"}),
 }
-"""Templates of `prompts/agent_loop/`, each with the names that its data has."""
+"""Templates of `prompts/agent_loop/`, each with the names of the data that it is rendered with."""
 
 
 MAX_SUMMARY_TOKENS: Final = 4096
@@ -62,20 +62,19 @@ SUMMARY: Final = "a summary of the conversation"
 
 @dataclass(frozen=True, slots=True)
 class AgentLoopPorts:
-    """What the machine needs of the world.
+    """The ports and settings that the actors work with.
 
     Attributes:
         agents: Full configurations by name; a run's `agent` is looked up here.
-        model: For agents that name none.
+        model: For agents whose configuration names no model.
         project_instructions: Text of the project's AGENTS.md or CLAUDE.md, or "".
         max_tokens: Bound of one answer, in tokens.
-        context_window: Tokens of a model's window, where that is known.
-        out_of_time: Why no tool may be begun any more, or None.
-        pace: Waits until the rate limit lets a tool call pass; why it cannot, or None.
-        gatherer: Looks for evidence in the workspace.
-        call_agent: The machine of an agent that is called by the tool `task`; without it, none is.
-        cost_of: US dollars of one answer, by the model that was asked, the one that answered, and its usage; None:
-            not known.
+        context_window: Size of a model's context window in tokens, by the model's name; None where it is unknown.
+        out_of_time: Returns the reason why no tool may be started any more, or None.
+        pace: Waits until the rate limit admits a tool call; returns the reason why it never will, or None.
+        gatherer: Checks the evidence for a finished task in the workspace.
+        call_agent: Makes the machine of an agent that the tool `task` calls; None: such calls fail.
+        cost_of: US dollars of one answer, by requested model, answering model and usage; None where unknown.
     """
 
     provider: Provider
@@ -96,10 +95,10 @@ class AgentLoopPorts:
 
 
 def actors(ports: AgentLoopPorts) -> Bindings:
-    """The machine's actors on these ports.
+    """Bind the machine's actors to these ports.
 
-    Tools and captures of one set of ports take turns: a capture that follows a stopped tool waits until the tool's
-    processes are gone, and no two tools run at once (AL-080).
+    Tools, captures and evidence checks of one set of ports run one at a time: a capture after a stopped tool waits
+    until the tool's processes have ended (AL-080).
     """
     workspace_in_use = asyncio.Lock()
     conversations: defaultdict[str, SentConversation] = defaultdict(SentConversation)
@@ -121,13 +120,13 @@ def actors(ports: AgentLoopPorts) -> Bindings:
 def model_request(
     ports: AgentLoopPorts, input: Mapping[str, Any], conversation: SentConversation | None = None
 ) -> ModelRequest:
-    """The request of one turn. System prompt and tools are equal in all turns of an agent, so that they are cached.
+    """The request of one turn. System prompt and tools are equal in all turns of an agent, so that servers cache them.
 
     Args:
-        conversation: What the agent's last turn was asked with; its messages are used again.
+        conversation: The agent's previous request; its message objects are used again.
 
     Raises:
-        ActorFailed: The agent is not configured.
+        ActorFailed: No agent of this name is configured.
     """
     config = _config(ports, input["agent"])
     can_update_plan = bool(input["can_update_plan"])
@@ -148,7 +147,7 @@ def model_request(
 
 
 def _asked(ports: AgentLoopPorts, config: AgentConfig, input: Mapping[str, Any]) -> dict[str, Any]:
-    """The model that is asked, and its provider: the agent's own, or the one that stands in for it."""
+    """Model and provider of the request: the agent's own model, or the fallback (`instead`) with its provider."""
     instead = input.get("instead")
     if instead is None:
         return {"model": config.model or ports.model}
@@ -174,7 +173,7 @@ async def _stream_agent(
     input: Mapping[str, Any],
     scope: Scope,
 ) -> AsyncIterator[Event | Done]:
-    """One turn: TEXT_DELTA events as text arrives, then the whole message as output (C-25, C-55)."""
+    """Run one turn: TEXT_DELTA events as text arrives, then the whole message as output (C-25, C-55)."""
     conversation = conversations[input["path"]]
     request = model_request(ports, input, conversation)
     earlier = frozenset(conversation.call_ids)
@@ -219,7 +218,7 @@ async def _stream_agent(
 
 
 async def _summarise(ports: AgentLoopPorts, input: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands for the older part of the conversation from here on: task, plan and the model's own summary."""
+    """Summarise the older part of the conversation: `head` (task, plan, the model's summary) is sent in its place."""
     config = _config(ports, input["agent"])
     given = {name: thaw(input[name]) for name in ("task", "prompt", "plan")}
     if given["prompt"] == given["task"]:
@@ -249,14 +248,14 @@ async def _summarise(ports: AgentLoopPorts, input: Mapping[str, Any]) -> dict[st
 
 
 def _cost(ports: AgentLoopPorts, asked: str, done: TurnDone) -> dict[str, float]:
-    """What the answer costs, where that is known and not nothing."""
+    """`{cost_usd}` of the answer, or {} where the price is unknown or zero."""
     cost = ports.cost_of(asked, done.model, done.usage)
     return {"cost_usd": cost} if cost else {}
 
 
 @asynccontextmanager
 async def _closing(stream: AsyncIterator[StreamEvent]) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-    """Close the stream whatever happens: closing it aborts the call."""
+    """Close the stream in every case: closing it aborts the request."""
     try:
         yield stream
     finally:
@@ -298,7 +297,7 @@ def _config(ports: AgentLoopPorts, name: str) -> AgentConfig:
 
 
 async def _check_gate(ports: AgentLoopPorts, input: Mapping[str, Any]) -> dict[str, Any]:
-    """The gate's verdict on the call, once the rate limit lets it pass; none where the run's time is used up."""
+    """The gate's verdict on the call, after waiting for the rate limit; fails where the run's time is used up."""
     if (problem := ports.out_of_time()) is not None:
         raise ActorFailed(ErrorContext(message=problem, category="timeout", code="budget"))
     verdict = ports.toolbox.check(input["agent"], _call(input))
@@ -313,9 +312,9 @@ async def _check_gate(ports: AgentLoopPorts, input: Mapping[str, Any]) -> dict[s
 async def _execute_tool(
     ports: AgentLoopPorts, in_use: asyncio.Lock, input: Mapping[str, Any], scope: Scope
 ) -> dict[str, Any]:
-    """Run the call. Cancelling kills the tool's processes before the lock is free again (C-29).
+    """Run the tool call. On cancellation, the tool's processes are killed before the lock is released (C-29).
 
-    A call that a crash interrupted is run again on the workspace as it was before it.
+    If a crash interrupted the call of a tool that writes, the workspace is first reset to its state before the call.
     """
     agent, call = input["agent"], _call(input)
     if input["approval"] is not None:
@@ -342,7 +341,7 @@ async def _execute_tool(
 
 
 async def _reset(ports: AgentLoopPorts, before: Mapping[str, Any] | None) -> None:
-    # To what the machine knows, not to the latest capture: that may already hold what the interrupted tool did.
+    # Not to the latest capture, which may already contain changes of the interrupted tool.
     try:
         await ports.workspace.reset(None if before is None else Snapshot.model_validate(thaw(before)))
     except WorkspaceError as error:
@@ -362,8 +361,8 @@ def _call(input: Mapping[str, Any]) -> ToolCall:
 
 
 async def _capture_snapshot(ports: AgentLoopPorts, in_use: asyncio.Lock, input: Mapping[str, Any]) -> dict[str, Any]:
-    """The workspace as a tree; and of a new one, what the files that differ from the tree before have come to since the
-    first one (C-48, C-54)."""
+    """Capture the workspace as a tree. If the tree differs from the last one, `written` compares each file that changed
+    in this step with the first tree (C-48, C-54)."""
     first, last, touched = input["first_tree"], input["last_tree"], input["touched"]
     try:
         async with in_use:
@@ -379,7 +378,7 @@ async def _capture_snapshot(ports: AgentLoopPorts, in_use: asyncio.Lock, input: 
 
 
 async def _ask_person(ports: AgentLoopPorts, input: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a person says, or None where nobody is there."""
+    """Ask a person; returns the answer and who gave it, or None where no person can answer now."""
     call = None if input["call"] is None else _call(input)
     question = Question(kind=input["kind"], text=input["text"], agent=input["agent"], call=call)
     try:

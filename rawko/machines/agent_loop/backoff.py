@@ -1,4 +1,4 @@
-"""How long a turn waits before it is tried again: exponential, with jitter from the seed. Pure."""
+"""The delay before a turn is tried again: exponential, with jitter from the seed. Pure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def backoff_ms(
 ) -> int:
     """Milliseconds to wait before retry number `retries` (from 1).
 
-    Half of the exponential delay is fixed, half is jitter that `seed`, `key` and `retries` settle, so that a replay
-    waits as long and runs side by side do not. The provider's own wish counts where it is longer, up to
-    `RETRY_AFTER_CAP_MS`; `cap_ms` is for our delay alone.
+    Half of the exponential delay is fixed. The other half is jitter, computed from `seed`, `key` and `retries`: a
+    replay waits equally long, and runs side by side wait differently. The provider's `retry_after_ms` counts where it
+    is longer, up to `RETRY_AFTER_CAP_MS`; `cap_ms` bounds only the exponential delay.
 
     Source: C-24, C-67.
     """
@@ -27,6 +27,6 @@ def backoff_ms(
 
 
 def _fraction(text: str) -> float:
-    """A number in [0, 1) that the text settles."""
+    """A number in [0, 1) computed from the hash of the text."""
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:4], "big") / _STEPS

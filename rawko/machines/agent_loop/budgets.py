@@ -1,7 +1,7 @@
-"""A used up budget: the run waits for a larger one, with all its work kept. Pure.
+"""A used-up budget: the run waits for a larger one and loses no work. Pure.
 
-The budget is the whole run's and is counted where models are asked; the machine learns of it as an error with the code
-`budget` before a call is made.
+The budget belongs to the whole run and is counted where models are called. The machine learns of it as an error with
+the code `budget`, raised before the call is made.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ bindings = Bindings()
 
 @bindings.action
 def run_out(context: AgentLoopContext, event: Event) -> Updates:
-    """Say what is used up; the turn or the call that was refused stays to be made."""
+    """Report the used-up budget; the refused turn or tool call is made again after RESUME."""
     text = str(event.error.get("message", ""))
     told = {"kind": "budget", "text": text}
     return (
@@ -30,11 +30,11 @@ def run_out(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def report_rate_wait(context: AgentLoopContext, event: Event) -> Updates:
-    """A call waits for the run's rate limit (AL-070); nothing changes but that it is known."""
+    """Report that a call waits for the run's rate limit (AL-070); the context does not change."""
     return tell_observers("RATE_WAIT", context, what=event.what, limit=event.limit, wait_ms=event.wait_ms)
 
 
 @bindings.guard
 def has_open_call(context: AgentLoopContext, event: Event) -> bool:
-    """A tool's call was refused, not a turn."""
+    """The budget refused a tool call, not a turn."""
     return context.open_call is not None

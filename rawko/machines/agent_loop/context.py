@@ -1,7 +1,7 @@
-"""What the agent machine remembers: its input, its conversation, and the histories of tools and snapshots.
+"""The context of the agent machine: its input, the conversation, and the histories of tool calls and snapshots.
 
-All of it is JSON (C-26). In guards and actions the context is a frozen record with these fields, not an object of
-this class: its fields read as attributes, but nothing here may have methods that they would call.
+All of it is JSON (C-26). Guards and actions get the context as a frozen record with these fields as attributes, not
+as an object of this class: the classes here must not have methods that guards or actions would call.
 
 Lists that grow with the run (`messages`, `tool_history`, `snapshot_history`, `current_response`) are only appended
 to; the others are bounded by one turn.
@@ -41,22 +41,22 @@ Count = Annotated[int, Field(ge=0)]
 
 START_LABEL = "start"
 CANCELLED_LABEL = "cancelled"
-"""Labels of the captures that belong to no tool call."""
+"""Labels of the captures that do not follow a tool call."""
 
 
 class PendingCall(Data):
-    """A tool call of the turn that is not answered yet. `is_truncated`: its input was cut off by max_tokens."""
+    """An unanswered tool call of the turn. `is_truncated`: max_tokens cut off its input."""
 
     call: ToolCall
     is_truncated: bool = False
 
 
 class ToolEntry(Data):
-    """A tool call and its answer, in the order in which they were answered (AL-020).
+    """A tool call with its answer; entries are in the order of the answers (AL-020).
 
     Attributes:
         is_broken: The tool itself is defective.
-        is_denied: It was not run, because the gate or a person said no.
+        is_denied: The call was not run, because the gate or a person denied it.
     """
 
     call: ToolCall
@@ -67,7 +67,7 @@ class ToolEntry(Data):
 
 
 class SnapshotEntry(Data):
-    """The workspace after a tool call that changed it; entry 0, before the first turn, has no call (C-53)."""
+    """The workspace after a tool call that changed it; entry 0, before the first turn, has no `call_id` (C-53)."""
 
     tree: str
     commit: str
@@ -77,19 +77,19 @@ class SnapshotEntry(Data):
 
 
 class Question(Data):
-    """What a person is asked while the machine waits; a used up budget needs a larger one."""
+    """The question to a person for which the machine waits; kind "budget" waits for a larger budget instead."""
 
     kind: Literal["clarify", "pause", "approval", "budget"]
     text: str
 
 
 class View(Data):
-    """What the model is sent of the conversation, once it no longer fitted into its window (C-35).
+    """The part of the conversation that is sent to the model after it no longer fitted into the context window (C-35).
 
     Attributes:
-        head: The message that stands for all before `kept_from`: task, plan and a summary; "" where nothing is cut.
-        kept_from: Index of the first message that is sent as it is.
-        pointers_before: Tool results of messages before that index are sent as pointers.
+        head: A message in place of all messages before `kept_from`: task, plan and summary; "" where none is left out.
+        kept_from: Index of the first message that is sent unchanged.
+        pointers_before: In messages before this index, long tool results are sent as pointers.
     """
 
     head: str = ""
@@ -98,7 +98,7 @@ class View(Data):
 
 
 class ErrorStreak(Data):
-    """How often a tool has failed in one way since it last succeeded."""
+    """The number of equal failures of one tool since its last success."""
 
     tool: str
     digest: str
@@ -106,13 +106,13 @@ class ErrorStreak(Data):
 
 
 class Repetition(Data):
-    """What has been done again and again.
+    """A tool call or an error that has come `limits.repeats` times.
 
     Attributes:
-        kind: "call": the same tool with the same input on the same tree; "error": a tool failing in the same way.
-        call: Tool and input, abridged.
-        tree: Of the workspace that the last call found.
-        message: The error, abridged; "" of a call that is merely repeated.
+        kind: "call": the same tool with the same input on the same tree; "error": the same tool with the same error.
+        call: Tool name and input, abridged.
+        tree: The tree of the workspace before the last call.
+        message: The error, abridged; "" for kind "call".
     """
 
     kind: Literal["call", "error"]
@@ -123,44 +123,44 @@ class Repetition(Data):
 
 
 class Backoff(Data):
-    """Waiting between retries of a turn: doubles from `base_ms`, never above `cap_ms` by itself."""
+    """The delays between retries of a turn: doubled from `base_ms` up to `cap_ms`, longer if the provider asks."""
 
     base_ms: Annotated[int, Field(ge=0)] = 1_000
     cap_ms: Annotated[int, Field(ge=0)] = 60_000
 
 
 class AgentLoopContext(AgentInput):
-    """Input and memory of one agent run.
+    """The context of one agent run: its input, then its state.
 
     Attributes:
-        called_by: The agents that have called this one as a tool, outermost first.
-        new_messages_from: How many of `messages` were there at the start.
+        called_by: The agents that called this one with the tool `task`, outermost first.
+        new_messages_from: Number of `messages` at the start of the run.
         current_response: Pieces of the text that is arriving.
-        pending_calls: Tool calls of the turn that are still to be answered, in order (C-55).
-        open_call: The one call at work: checked, run, or waiting for a person.
+        pending_calls: Tool calls of the turn that are not yet begun, in order (C-55).
+        open_call: The one call that is being checked, runs, or waits for a person.
         approval: What a person's yes to the open call covers.
-        turn_results: Answers to calls of the turn; sent together when all are there.
+        turn_results: Answers to calls of the turn; sent together when all calls are answered.
         touched: Paths that the last tool may have written; None: unknown.
-        file_changes: For each snapshot after the first, what the paths that differ from the one before have come to
-            since the first one.
-        files_changed: The same of all snapshots at once: of steps that were recorded before there was `file_changes`.
-        fallback: The model that is asked where the agent's own cannot be had; from then on (`is_fallen_back`) to the
-            end of the run.
+        file_changes: One item per snapshot after the first: for each path that differs from the snapshot before, its
+            change since the first snapshot.
+        files_changed: All changes since the first snapshot; only in runs recorded before `file_changes` existed.
+        fallback: The model that is used when the agent's own model is unavailable; from then on (`is_fallen_back`)
+            until the end of the run.
         turns, tool_steps: Model answers and tool calls of this run, ever growing; a person's message to an
             interactive agent grants new limits from `turns_from` and `tool_steps_from` on.
-        usage, cost_usd: Of this run and of the agents that it has called; the cost as far as prices are known. A
+        usage, cost_usd: Totals of this run and of the agents that it has called; the cost as far as prices are known. A
             person's message grants new limits from `tokens_from` and `cost_from` on, as for turns.
         context_tokens: Size of the conversation at its last turn, as the server counted it.
-        context_window: Of the model, where it is known.
-        compactions: How often the conversation was cut down; `compactions_in_a_row` since the last whole turn, bounded
-            by `max_compactions`; `compacted_at` is the number of turns at the last one.
-        recent_calls: Digests of the last tool calls with the trees they found, bounded; `error_streak` and `repeated`
-            tell what happens again and again.
-        evidence_demands: What must be found before `complete` ends the run; empty: the agent's word counts.
-        evidence: What the last look has found for each demand; `refusals` counts the claims that were refused since the
-            last one that held, bounded by `max_refusals`.
-        reason: Why it paused or stopped at a limit.
-        last_error: What went wrong last; None after a good turn.
+        context_window: Size of the model's context window in tokens; None where it is unknown.
+        compactions: How often the conversation was compacted in this run; `compactions_in_a_row`: since the last turn
+            that the window did not cut off, bounded by `max_compactions`; `compacted_at`: `turns` at the last one.
+        recent_calls: Digests of the last tool calls and the trees before them, bounded. `error_streak` and `repeated`
+            hold the repetitions found.
+        evidence_demands: Demands that must hold before `complete` ends the run; empty: `complete` ends it at once.
+        evidence: Result of the last check, one per demand; `refusals` counts the refused `complete` calls since the
+            last accepted one, bounded by `max_refusals`.
+        reason: Why the run paused or stopped at a limit.
+        last_error: The last error; None after a successful turn.
     """
 
     called_by: list[Name] = Field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The control tools: complete, clarify, pause and update_plan. Their schemas, and what a call of them says.
+"""The control tools complete, clarify, pause and update_plan: their schemas, and parsing of their calls.
 
 The machine answers these calls itself; the toolbox never sees them (AL-040).
 """
@@ -18,19 +18,19 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 class Complete(Data):
-    """The task is done."""
+    """Input of `complete`: the task is done."""
 
     summary: Text
 
 
 class Clarify(Data):
-    """Only the user can answer this."""
+    """Input of `clarify`: a question that only the user can answer."""
 
     question: Text
 
 
 class Pause(Data):
-    """The agent is stuck, or wants somebody to look."""
+    """Input of `pause`: the agent is stuck, or a person should look at its work."""
 
     reason: Text
 
@@ -52,11 +52,11 @@ class ControlError(ValueError):
 
 
 def parse_control(name: str, input: Mapping[str, Any]) -> Control:
-    """What a call of a control tool says.
+    """The parsed input of a call of a control tool.
 
     Raises:
         ControlError: The input does not fit the schema.
-        KeyError: `name` is no control tool.
+        KeyError: `name` is not a control tool.
     """
     model = MODELS[name]
     try:
@@ -68,7 +68,7 @@ def parse_control(name: str, input: Mapping[str, Any]) -> Control:
 
 
 def control_specs(*, can_update_plan: bool) -> tuple[ToolSpec, ...]:
-    """The control tools of an agent, in a stable order: the prompt's cache depends on it."""
+    """The control tools of an agent. Their order never changes, so that servers cache the prompt."""
     return (*((_UPDATE_PLAN,) if can_update_plan else ()), _CLARIFY, _PAUSE, _COMPLETE)
 
 

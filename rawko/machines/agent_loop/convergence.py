@@ -1,7 +1,7 @@
-"""Does the agent get anywhere? Calls and errors that come again and again, counted in constant time per call. Pure.
+"""Detects an agent that repeats itself: equal calls and equal errors, counted in constant time per call. Pure.
 
-A call is the same if tool, input and the tree it finds are the same; an error, if the tool and its words are. What is
-remembered is bounded, whatever the length of the run.
+Two calls are equal if tool, input and the workspace's tree before the call are; two errors, if tool and error text are.
+The memory is bounded, whatever the length of the run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ bindings = Bindings()
 
 MIN_REMEMBERED = 12
 REMEMBERED_PER_REPEAT = 4
-"""A call counts as repeated within so many calls for each that is allowed."""
+"""Number of last calls that are compared, per allowed repetition (`limits.repeats`); at least `MIN_REMEMBERED`."""
 
 MESSAGE_CHARS = 300
 
@@ -35,7 +35,7 @@ def repeats_itself(context: AgentLoopContext, event: Event) -> bool:
 
 
 def watched(context: AgentLoopContext, entry: ToolEntry) -> Updates:
-    """Take a call and its answer into account; `limits.repeats` of 0 watches nothing."""
+    """Count a call and its answer; a `limits.repeats` of 0 turns the detection off."""
     most = context.limits.repeats
     if most == 0:
         return None
@@ -51,12 +51,12 @@ def watched(context: AgentLoopContext, entry: ToolEntry) -> Updates:
 
 
 def forget_repetition() -> Updates:
-    """Somebody has said how to go on: what came before does not count."""
+    """Clear the counts, because a person has told the agent how to continue."""
     return assign(recent_calls=[], error_streak=None, repeated=None)
 
 
 def repetition_question(found: Any) -> Question:
-    """What a person is asked about a repetition."""
+    """The question to a person about a repetition."""
     words = texts.REPEATED_CALL if found["kind"] == "call" else texts.REPEATED_ERROR
     return Question(
         kind="pause", text=words.format(times=found["times"], call=found["call"], message=found["message"]).strip()

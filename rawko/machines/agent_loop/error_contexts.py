@@ -1,4 +1,4 @@
-"""Errors of a run as ErrorContext, with what was being attempted (S6-040, C-13). Pure; times come from events."""
+"""Builds the ErrorContext of a run's errors, with what was attempted (S6-040, C-13). Pure; times come from events."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rawko.vocabulary.errors import Category, ErrorContext, ErrorDetails, Provid
 
 ATTEMPT_CHARS = 200
 SHOWN_LINES = 30
-"""Of a file's text in a call that a person is asked about. All else is shown whole: nobody should allow what they
-have not seen."""
+"""Lines of a file's text that the question about a call shows. All other arguments are shown whole, because a person
+must not approve what they have not seen."""
 FILE_TEXTS = frozenset({("write", "content"), ("edit", "old_string"), ("edit", "new_string")})
-"""Arguments that are texts of files, by tool."""
+"""Pairs of tool and argument whose value is the text of a file."""
 MESSAGE_CHARS = 2_000
-"""Of a tool's words in an error; its end says most, so that is what is kept of longer ones."""
+"""Characters of a tool's output in an error message; three quarters are from its end, which is the most informative."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS = frozenset(ErrorContext.model_fields)
@@ -33,13 +33,13 @@ def iso(at_ms: float) -> str:
 
 
 def describe_call(call: Mapping[str, Any] | Any) -> str:
-    """A tool call in one short line: name and input."""
+    """A tool call in one line of at most `ATTEMPT_CHARS` characters: name and input."""
     shown = json.dumps(thaw(call["input"]), ensure_ascii=False)
     return cut(f"{call['name']} {shown}", ATTEMPT_CHARS)
 
 
 def whole_call(call: Mapping[str, Any] | Any) -> str:
-    """A tool call for a person to agree to: all of it, but for the later lines of long texts of files."""
+    """A whole tool call for a person to approve; of long file texts only the first `SHOWN_LINES` lines."""
     given = thaw(call["input"])
     shown = {key: _first_lines(value) if (call["name"], key) in FILE_TEXTS else value for key, value in given.items()}
     return f"{call['name']} {json.dumps(shown, ensure_ascii=False)}"
@@ -56,7 +56,7 @@ def _first_lines(text: Any) -> Any:
 
 
 def abridged(text: str) -> str:
-    """A tool's words for an error message: a quarter of the room for the beginning, the rest for the end."""
+    """A tool's output for an error message: a quarter of the characters from its beginning, the rest from its end."""
     if len(text) <= MESSAGE_CHARS:
         return text
     head = MESSAGE_CHARS // 4
@@ -72,7 +72,7 @@ def run_error(
     attempted: str,
     code: ProviderCode | None = None,
 ) -> ErrorContext:
-    """An error of the run that is not about one tool call."""
+    """An ErrorContext for an error that does not belong to one tool call."""
     return ErrorContext(
         agent=context.agent,
         plan_step=plan_step(context),
@@ -85,7 +85,7 @@ def run_error(
 
 
 def tool_error(context: AgentLoopContext, at_ms: float, entry: Any, message: str) -> ErrorContext:
-    """An error of one tool call, from its entry in the tool history; a denied call is a permission_error."""
+    """An ErrorContext for a tool call, from its entry in the tool history; a denied call is a permission_error."""
     call, result = entry["call"], entry["result"]
     return ErrorContext(
         agent=context.agent,
@@ -100,7 +100,7 @@ def tool_error(context: AgentLoopContext, at_ms: float, entry: Any, message: str
 
 
 def reported_error(context: AgentLoopContext, at_ms: float, error: Any, *, attempted: str) -> ErrorContext:
-    """What an actor reported, completed: who, when and doing what. Anything unreadable is category unknown."""
+    """An actor's error, completed with agent, time and `attempted`; an invalid one gets the category unknown."""
     known = {name: thaw(value) for name, value in dict(error).items() if name in _FIELDS and value is not None}
     filled = {"message": str(error.get("message", "unknown error")), "category": "unknown", **known}
     filled["agent"] = filled.get("agent") or context.agent
@@ -114,7 +114,7 @@ def reported_error(context: AgentLoopContext, at_ms: float, error: Any, *, attem
 
 
 def plan_step(context: AgentLoopContext) -> int | None:
-    """The step at work, from 1; None without a plan or when all steps are done (C-45)."""
+    """The number of the current plan step, from 1; None without a plan or when all steps are done (C-45)."""
     plan = context.plan
     if plan is None or not 0 <= plan.current_step_index < len(plan.steps):
         return None

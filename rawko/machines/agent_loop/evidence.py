@@ -1,8 +1,8 @@
-"""Evidence for an agent's claim that the task is done: what is looked at, kept, and answered where it is missing. Pure.
+"""Evidence for a `complete` call: the check's input, its result, and the answer to a call without evidence. Pure.
 
-complete          the machine looks: `make test` fails
-refusal 1         the call is answered with what is missing; the agent goes on
-complete          the machine looks: all holds; done
+complete          the machine runs the check: `make test` fails
+refusal 1         the call is answered with the failure; the agent continues
+complete          the machine runs the check again: all demands hold; done
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ bindings = Bindings()
 
 @bindings.guard
 def demands_evidence(context: AgentLoopContext, event: Event) -> bool:
-    """The agent's word alone does not complete the run."""
+    """The run ends only when the demanded evidence holds, not by `complete` alone."""
     return len(context.evidence_demands) > 0
 
 
 @bindings.guard
 def evidence_holds(context: AgentLoopContext, event: Event) -> bool:
-    """Everything that is demanded was found."""
+    """Every demand holds."""
     return all(one["held"] for one in event.output["evidence"])
 
 
 @bindings.guard
 def has_refusals_left(context: AgentLoopContext, event: Event) -> bool:
-    """The claim may be refused once more before the run stops."""
+    """A `complete` call may be refused once more before the run stops."""
     return context.refusals < context.max_refusals
 
 
 @bindings.input
 def check_evidence_input(context: AgentLoopContext, event: Event) -> Any:
-    """What is demanded, what earlier looks have found, and the files as they were before this look."""
+    """The demands, the evidence of earlier checks, and the snapshot before this check."""
     return {
         "demands": context.evidence_demands,
         "known": context.evidence,
@@ -51,14 +51,14 @@ def check_evidence_input(context: AgentLoopContext, event: Event) -> Any:
 
 @bindings.action
 def record_evidence(context: AgentLoopContext, event: Event) -> Updates:
-    """Keep what the look has found; the next claim begins with it."""
+    """Record the evidence; the next check starts from it."""
     found = event.output["evidence"]
     return assign(evidence=found), tell_observers("EVIDENCE", context, evidence=found)
 
 
 @bindings.action
 def refuse_completion(context: AgentLoopContext, event: Event) -> Updates:
-    """Answer the call with what is missing, so that the agent goes on."""
+    """Answer the `complete` call with the missing evidence, so that the agent continues."""
     call = context.pending_calls[0].call
     text = texts.EVIDENCE_MISSING.format(missing=missing_evidence(event.output["evidence"]))
     return (
@@ -69,5 +69,5 @@ def refuse_completion(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def forget_refusals(context: AgentLoopContext, event: Event) -> Updates:
-    """The next claim counts from the beginning: it is another task, or a person lets the agent go on."""
+    """Reset the count of refused `complete` calls: the task is done, or a person lets the agent continue."""
     return assign(refusals=0)

@@ -1,4 +1,4 @@
-"""Actions that end a run as failed: each closes the conversation and says what went wrong (C-13). Pure."""
+"""Actions that end a run as failed: each answers the open calls and records the error (C-13). Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TURN = "a turn of the model"
 
 @bindings.action
 def record_turn_error(context: AgentLoopContext, event: Event) -> Updates:
-    """A model call failed: keep the error, and count the tokens that it is known to have used (C-34)."""
+    """Record the error of a failed model call, and add the tokens that it is known to have used (C-34)."""
     usage = event.error.get("usage")
     return (
         assign(last_error=reported_error(context, event.at_ms, event.error, attempted=TURN)),
@@ -28,13 +28,13 @@ def record_turn_error(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def fail_turn(context: AgentLoopContext, event: Event) -> Updates:
-    """The provider's error is final: not retryable, or the retries are used up."""
+    """Fail the run: the provider's error is not retryable, or the retries are used up."""
     return _failed(context, reported_error(context, event.at_ms, event.error, attempted=TURN))
 
 
 @bindings.action
 def fail_refused(context: AgentLoopContext, event: Event) -> Updates:
-    """The model refused: a provider_error (C-38)."""
+    """Fail the run: the model refused to answer, a provider_error (C-38)."""
     return _failed(
         context,
         run_error(
@@ -50,32 +50,32 @@ def fail_refused(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def fail_unrepaired(context: AgentLoopContext, event: Event) -> Updates:
-    """The run ends and its last tool result is an error."""
+    """Fail the run: it ends while its last tool result is an error."""
     return _failed_tool(context, event, texts.UNREPAIRED)
 
 
 @bindings.action
 def fail_repeating(context: AgentLoopContext, event: Event) -> Updates:
-    """The same call fails in the same way again and again."""
+    """Fail the run: the same call has failed in the same way `limits.repeats` times."""
     return _failed_tool(context, event, texts.REPEATED)
 
 
 @bindings.action
 def fail_broken_tool(context: AgentLoopContext, event: Event) -> Updates:
-    """A tool is itself defective."""
+    """Fail the run: a tool is defective."""
     return _failed_tool(context, event, texts.BROKEN)
 
 
 @bindings.action
 def fail_workspace(context: AgentLoopContext, event: Event) -> Updates:
-    """The workspace cannot be captured, so nothing that follows could be undone."""
+    """Fail the run: the workspace cannot be captured, so later changes could not be undone."""
     error = reported_error(context, event.at_ms, event.error, attempted="a capture of the workspace")
     return _failed(context, error.model_copy(update={"message": texts.WORKSPACE.format(message=error.message)}))
 
 
 @bindings.action
 def fail_unattended(context: AgentLoopContext, event: Event) -> Updates:
-    """A question that nobody is there to answer, in a run that is not to wait."""
+    """Fail the run: no person can answer its question, and the settings forbid waiting."""
     question = context.question.text if context.question is not None else ""
     error = reported_error(context, event.at_ms, event.error, attempted="a question to a person")
     return _failed(context, error.model_copy(update={"message": texts.UNATTENDED.format(question=question)}))
@@ -83,7 +83,7 @@ def fail_unattended(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def fail_gate(context: AgentLoopContext, event: Event) -> Updates:
-    """The gate could not be asked; a call that it did not judge is not run."""
+    """Fail the run: the gate did not answer, and no call runs without its verdict."""
     return _failed(context, reported_error(context, event.at_ms, event.error, attempted="a question to the gate"))
 
 

@@ -1,6 +1,6 @@
-"""Guards of the agent machine: pure questions about the context and the event, one function per name in the chart.
+"""Guards of the agent machine: pure conditions on context and event, one function per name in the chart.
 
-The last section holds the conditions of the chart's contracts: the invariants of AL-080.
+The last section has the conditions of the chart's contracts: the invariants of AL-080.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ bindings = Bindings()
 
 @bindings.guard
 def has_prompt(context: AgentLoopContext, event: Event) -> bool:
-    """The input brought the first message."""
+    """The input has a prompt."""
     return context.prompt != ""
 
 
 @bindings.guard
 def is_unused(context: AgentLoopContext, event: Event) -> bool:
-    """Nothing has been said yet, so that another run's conversation can be taken over."""
+    """The conversation is empty, so that an earlier run's conversation can be taken over."""
     return len(context.messages) == 0
 
 
 @bindings.guard
 def is_interactive(context: AgentLoopContext, event: Event) -> bool:
-    """Somebody talks with the agent (C-20)."""
+    """The run is a conversation with a person (C-20)."""
     return context.is_interactive
 
 
@@ -45,19 +45,19 @@ def is_interactive(context: AgentLoopContext, event: Event) -> bool:
 
 @bindings.guard
 def stopped_by(context: AgentLoopContext, event: Event, *, reason: str) -> bool:
-    """The last turn ended for that stop reason (C-38)."""
+    """The last turn ended with this stop reason (C-38)."""
     return context.stop_reason == reason
 
 
 @bindings.guard
 def is_retryable_error(context: AgentLoopContext, event: Event) -> bool:
-    """The same request may succeed later; the code says so, never the text (C-18)."""
+    """The same request may succeed later, by the error's code; the text is never consulted (C-18)."""
     return event.error.get("code") in RETRYABLE_CODES
 
 
 @bindings.guard
 def is_error_code(context: AgentLoopContext, event: Event, *, code: str) -> bool:
-    """The actor failed with that code."""
+    """The actor failed with this code."""
     return bool(event.error.get("code") == code)
 
 
@@ -69,38 +69,38 @@ def has_retries_left(context: AgentLoopContext, event: Event) -> bool:
 
 @bindings.guard
 def can_fall_back(context: AgentLoopContext, event: Event) -> bool:
-    """The failure is one after which another model is asked, and that is not the one that has failed."""
+    """The fallback model is configured for this failure, and is not itself the model that failed."""
     return not context.is_fallen_back and falls_back(context.fallback, event.error, context.retries)
 
 
 @bindings.guard
 def has_nudges_left(context: AgentLoopContext, event: Event) -> bool:
-    """A silent stop is nudged at most `max_nudges` times (C-57)."""
+    """The model was told fewer than `max_nudges` times not to stop silently (C-57)."""
     return context.nudges < context.max_nudges
 
 
 @bindings.guard
 def has_continuations_left(context: AgentLoopContext, event: Event) -> bool:
-    """An answer that was cut off is continued at most `max_continuations` times (C-38)."""
+    """Fewer than `max_continuations` cut-off answers were continued (C-38)."""
     return context.continuations < context.max_continuations
 
 
 @bindings.guard
 def turn_limit_reached(context: AgentLoopContext, event: Event) -> bool:
-    """The model has had all its turns (C-21, C-58)."""
+    """The turns that the limit allows are used up (C-21, C-58)."""
     return context.turns - context.turns_from >= context.limits.turns
 
 
 @bindings.guard
 def token_limit_reached(context: AgentLoopContext, event: Event) -> bool:
-    """The tokens of the run, those of called agents included, are used up."""
-    most = getattr(context.limits, "tokens", None)  # no field where there is no such limit
+    """The run and the agents that it called have used the tokens that the limit allows."""
+    most = getattr(context.limits, "tokens", None)  # the field is absent where there is no such limit
     return most is not None and spent(context.usage).total_tokens - context.tokens_from >= most
 
 
 @bindings.guard
 def cost_limit_reached(context: AgentLoopContext, event: Event) -> bool:
-    """The money that the run may cost is spent."""
+    """The run and the agents that it called have cost what the limit allows."""
     most = getattr(context.limits, "cost_usd", None)
     return most is not None and bool(context.cost_usd - context.cost_from >= most)
 
@@ -110,38 +110,38 @@ def cost_limit_reached(context: AgentLoopContext, event: Event) -> bool:
 
 @bindings.guard
 def has_pending_call(context: AgentLoopContext, event: Event) -> bool:
-    """A tool call of the turn is still to be answered (C-55)."""
+    """The turn has a tool call that is not yet begun (C-55)."""
     return len(context.pending_calls) > 0
 
 
 @bindings.guard
 def is_answered_by_machine(context: AgentLoopContext, event: Event) -> bool:
-    """The next call needs no tool: a plan update, a control call that does not fit, a call that was cut off."""
+    """The machine answers the next call itself: a plan update, an invalid control call, or a call that was cut off."""
     return has_pending_call(context, event) and immediate_answer(context) is not None
 
 
 @bindings.guard
 def next_call_is_for_a_tool(context: AgentLoopContext, event: Event) -> bool:
-    """The next call is to be carried out by a tool: it is whole, and none of the machine's own (`control`)."""
+    """The next call is complete and is not one of the control tools (`control`)."""
     pending = context.pending_calls
     return len(pending) > 0 and not pending[0].is_truncated and pending[0].call.name not in MODELS
 
 
 @bindings.guard
 def next_call_is(context: AgentLoopContext, event: Event, *, tool: str) -> bool:
-    """The next call is of that tool. Asked after `is_answered_by_machine`, so a control call fits its schema."""
+    """The next call is of this tool. Checked after `is_answered_by_machine`, so a control call fits its schema."""
     return has_pending_call(context, event) and context.pending_calls[0].call.name == tool
 
 
 @bindings.guard
 def has_turn_results(context: AgentLoopContext, event: Event) -> bool:
-    """Calls of the turn were answered, and the model waits for the answers."""
+    """The turn has answers that the model has not been sent yet."""
     return len(context.turn_results) > 0
 
 
 @bindings.guard
 def tool_limit_reached(context: AgentLoopContext, event: Event) -> bool:
-    """All tool calls that the run may make are made (C-21, C-58)."""
+    """The tool calls that the limit allows are used up (C-21, C-58)."""
     return context.tool_steps - context.tool_steps_from >= context.limits.tool_steps
 
 
@@ -153,25 +153,25 @@ def gate_says(context: AgentLoopContext, event: Event, *, decision: str) -> bool
 
 @bindings.guard
 def ran_read_only_tool(context: AgentLoopContext, event: Event) -> bool:
-    """The tool declares that it never writes; only such a tool is not followed by a capture (C-53)."""
+    """The tool declares itself read-only; after every other tool the workspace is captured (C-53)."""
     return event.output.get("is_read_only", False) is True
 
 
 @bindings.guard
 def last_tool_failed(context: AgentLoopContext, event: Event) -> bool:
-    """The last tool result is an error: ending now leaves it unrepaired (C-13)."""
+    """The last tool result is an error; a run that ends now leaves it unrepaired (C-13)."""
     return len(context.tool_history) > 0 and context.tool_history[-1].result.is_error
 
 
 @bindings.guard
 def tool_is_broken(context: AgentLoopContext, event: Event) -> bool:
-    """The last tool is itself defective; repeating the call cannot help (C-13)."""
+    """The last tool is defective; repeating the call cannot help (C-13)."""
     return len(context.tool_history) > 0 and context.tool_history[-1].is_broken
 
 
 @bindings.guard
 def repeats_failure(context: AgentLoopContext, event: Event) -> bool:
-    """The last `limits.repeats` calls are one call failing in one way: tool, input and error are equal (C-13)."""
+    """The last `limits.repeats` calls are equal in tool, input and error (C-13)."""
     count = context.limits.repeats
     if count == 0 or not last_tool_failed(context, event) or len(context.tool_history) < count:
         return False
@@ -193,7 +193,7 @@ def _is_same_failure(one: Any, other: Any) -> bool:
 
 @bindings.guard
 def is_answered(context: AgentLoopContext, event: Event) -> bool:
-    """Somebody was there to answer."""
+    """A person has answered."""
     return event.output is not None
 
 
@@ -202,7 +202,7 @@ def is_answered(context: AgentLoopContext, event: Event) -> bool:
 
 @bindings.guard
 def is_paired(context: AgentLoopContext, event: Event) -> bool:
-    """Pairing: no call of the conversation is without its answer, and none is in hand."""
+    """Pairing: every call of the conversation has its answer, and no call is open or pending."""
     return (
         len(context.pending_calls) == 0
         and len(context.turn_results) == 0
@@ -213,19 +213,19 @@ def is_paired(context: AgentLoopContext, event: Event) -> bool:
 
 @bindings.guard
 def has_one_open_call(context: AgentLoopContext, event: Event) -> bool:
-    """Concurrency: one call, a tool's and not the machine's own, is in hand."""
+    """Concurrency: exactly one call is open, and it is not one of the control tools."""
     return context.open_call is not None and context.open_call.call.name not in MODELS
 
 
 @bindings.guard
 def has_no_open_call(context: AgentLoopContext, event: Event) -> bool:
-    """Concurrency: nothing is in hand."""
+    """Concurrency: no call is open."""
     return context.open_call is None
 
 
 @bindings.guard
 def steps_match_history(context: AgentLoopContext, event: Event) -> bool:
-    """Monotonicity: a step is counted for each entry of the tool history, which only grows."""
+    """Monotonicity: the number of tool steps is the length of the tool history."""
     return context.tool_steps == len(context.tool_history)
 
 
@@ -233,7 +233,7 @@ def steps_match_history(context: AgentLoopContext, event: Event) -> bool:
 def snapshots_match_changes(context: AgentLoopContext, event: Event) -> bool:
     """Entries = changes + 1: each entry but the first differs from the one before and names its call (C-53).
 
-    Only the last look of a cancelled run may find a change that no call made.
+    Only the last capture of a cancelled run may find a change without a call.
     """
     history = context.snapshot_history
     if len(history) < 2:
@@ -244,5 +244,5 @@ def snapshots_match_changes(context: AgentLoopContext, event: Event) -> bool:
 
 @bindings.guard
 def has_snapshot(context: AgentLoopContext, event: Event) -> bool:
-    """Entry 0 is captured (C-52)."""
+    """Entry 0 of the snapshots is captured (C-52)."""
     return context.current_snapshot is not None

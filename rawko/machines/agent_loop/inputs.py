@@ -1,4 +1,4 @@
-"""What the machine's actors are given, what it gives back, and how long it waits. Pure."""
+"""The inputs of the machine's actors, its own input and output, and the delay before a retry. Pure."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def agent_loop_input(
     """The input of the machine for one run of an agent.
 
     Args:
-        prompt: The user's message; empty waits in idle for a USER_MESSAGE.
-        messages: The agent's own conversation so far, as wire messages, to resume it (C-35).
-        is_interactive: For a conversation: `complete` leads back to idle (C-20).
+        prompt: The user's message; if empty, the machine waits in `idle` for a USER_MESSAGE.
+        messages: The agent's earlier conversation as wire messages, to resume it (C-35).
+        is_interactive: True for a conversation: `complete` leads back to `idle` (C-20).
     """
     given = {
         "agent": agent.name,
@@ -52,7 +52,7 @@ def agent_loop_input(
 
 
 def _demanded(agent: AgentConfig | AgentDescription) -> dict[str, Any]:
-    """The evidence that the agent has to show; nothing where none is demanded, for charts that know of none."""
+    """The evidence that the agent must show; {} where it needs none, because some charts have no such fields."""
     if not agent.evidence:
         return {}
     demands = [demand.to_json() for demand in agent.evidence]
@@ -61,7 +61,7 @@ def _demanded(agent: AgentConfig | AgentDescription) -> dict[str, Any]:
 
 @bindings.input
 def stream_agent_input(context: AgentLoopContext, event: Event) -> Any:
-    """The conversation so far; shared, not copied, unless it had to be cut down (C-35)."""
+    """The conversation so far, shared and not copied, unless it was compacted (C-35)."""
     return {
         "agent": context.agent,
         "path": path_of(context),
@@ -73,7 +73,7 @@ def stream_agent_input(context: AgentLoopContext, event: Event) -> Any:
 
 @bindings.input
 def open_call_input(context: AgentLoopContext, event: Event) -> Any:
-    """The call at work, what a person's yes to it covers, and the workspace as it was before the call."""
+    """The open call, the scope of a person's approval, and the snapshot before the call."""
     assert context.open_call is not None
     return {
         "agent": path_of(context),
@@ -85,14 +85,14 @@ def open_call_input(context: AgentLoopContext, event: Event) -> Any:
 
 @bindings.input
 def capture_input(context: AgentLoopContext, event: Event) -> Any:
-    """Where the last tool may have written, and the trees to compare with."""
+    """The paths that the last tool may have written, and the trees to compare with."""
     label = context.tool_history[-1].call.name if len(context.tool_history) else START_LABEL
     return _capture(context, label, context.touched)
 
 
 @bindings.input
 def last_capture_input(context: AgentLoopContext, event: Event) -> Any:
-    """A whole look at what a cancelled run leaves behind."""
+    """A capture of all files after a stop."""
     return _capture(context, CANCELLED_LABEL, None)
 
 
@@ -108,7 +108,7 @@ def _capture(context: AgentLoopContext, label: str, touched: Any) -> dict[str, A
 
 @bindings.input
 def ask_person_input(context: AgentLoopContext, event: Event) -> Any:
-    """What a person is asked."""
+    """The question to the person, with the open call where the question is about its approval."""
     assert context.question is not None
     call = context.open_call.call if context.open_call and context.question.kind == "approval" else None
     return {"agent": path_of(context), "kind": context.question.kind, "text": context.question.text, "call": call}
@@ -116,7 +116,7 @@ def ask_person_input(context: AgentLoopContext, event: Event) -> Any:
 
 @bindings.delay
 def retry_delay(context: AgentLoopContext, event: Event) -> int:
-    """Milliseconds before the turn is tried again, no earlier than the provider asked for (C-24)."""
+    """Milliseconds before the turn is tried again, at least as long as the provider asked for (C-24)."""
     error = context.last_error
     return backoff_ms(
         context.retries,
@@ -130,9 +130,9 @@ def retry_delay(context: AgentLoopContext, event: Event) -> int:
 
 @bindings.output
 def agent_output(context: AgentLoopContext, event: Event) -> Any:
-    """What the run came to; `error` only of a failure, `reason` only of a limit (C-13, C-33, C-34, C-48).
+    """The result of the run; `error` only of a failure, `reason` only of a limit (C-13, C-33, C-34, C-48).
 
-    `messages` is the conversation as it would go on: where it was compacted (`is_compacted`), what stands for it.
+    `messages` is the conversation to continue with: where it was compacted (`is_compacted`), its compacted form.
     """
     history = context.snapshot_history
     is_compacted = context.view.head != ""
@@ -158,9 +158,9 @@ def agent_output(context: AgentLoopContext, event: Event) -> Any:
 
 
 def _files_changed(context: AgentLoopContext) -> list[Any]:
-    """What all steps together have changed since the first snapshot, sorted by path (C-48).
+    """The changes of all steps since the first snapshot, sorted by path (C-48).
 
-    Each step has told what the paths that it wrote have come to; of a path, the last word counts.
+    Each item of `file_changes` has the change of a path since the first snapshot, so the last item of a path counts.
     """
     found: dict[str, Any] = {change.path: change for change in context.files_changed}
     for written in context.file_changes:

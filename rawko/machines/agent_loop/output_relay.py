@@ -1,9 +1,9 @@
-"""The latest output of a running command, for people who watch: emitted as TOOL_OUTPUT, at most five times a second.
+"""The latest output of a running command for people who watch, emitted as TOOL_OUTPUT at most five times a second.
 
-Each event holds the end of all output so far, not a piece: an observer that comes late or misses one needs no other.
+Each event has the end of all output so far, so an observer that starts late or misses an event needs no earlier one.
 
-    00.00 s  "collecting\\n"      nothing yet
-    00.05 s  "test_a PASSED\\n"   nothing yet
+    00.00 s  "collecting\\n"      no event yet
+    00.05 s  "test_a PASSED\\n"   no event yet
     00.20 s                       TOOL_OUTPUT tail="collecting\\ntest_a PASSED\\n" bytes=25
 """
 
@@ -19,11 +19,11 @@ MAX_TAIL_BYTES: Final = 2_000
 
 
 class OutputRelay:
-    """Collects the output of one call. Call `close` when the call has ended.
+    """Collects the output of one tool call. Call `close` when the call has ended.
 
     Args:
-        scope: Of the actor that runs the call; its `emit` tells the observers.
-        agent: Who made the call.
+        scope: The scope of the actor that runs the call; its `emit` reaches the observers.
+        agent: The agent that made the call.
         call: Id of the call.
     """
 
@@ -34,14 +34,14 @@ class OutputRelay:
         self._timer: asyncio.TimerHandle | None = None
 
     def __call__(self, piece: bytes) -> None:
-        """Take a piece of output, cut anywhere."""
+        """Add a piece of output; it may begin or end within a character."""
         self._bytes += len(piece)
         self._tail = (self._tail + piece)[-MAX_TAIL_BYTES:]
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(PERIOD_S, self._emit)
 
     def close(self) -> None:
-        """Emit nothing more: the call's result follows."""
+        """Emit no further event; the call's result follows."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -1,6 +1,6 @@
-"""Actions around people: the gate's verdicts, questions, answers, and nobody there. Pure.
+"""Actions for the gate's verdicts, questions to people and their answers, and runs without a person to ask. Pure.
 
-An answer of the people port becomes the event that could also have come from outside, so that there is one way on.
+An answer of the people port is raised as the event that could also come from outside: both take the same transitions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SCOPES = ("once", "tool", "always")
 
 @bindings.action
 def ask_approval(context: AgentLoopContext, event: Event) -> Updates:
-    """The gate wants a person's yes."""
+    """Ask a person to approve the open call."""
     call = whole_call(open_tool_call(context).to_json())
     text = texts.APPROVAL.format(agent=path_of(context), call=call)
     return assign(question=Question(kind="approval", text=text))
@@ -43,7 +43,7 @@ def ask_approval(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def ask_clarification(context: AgentLoopContext, event: Event) -> Updates:
-    """The agent asks; its call stays open until somebody answers."""
+    """Ask the user the agent's question; the `clarify` call stays open until the answer."""
     pending = context.pending_calls[0]
     question = ending_text(pending.call)
     return (
@@ -58,7 +58,7 @@ def ask_clarification(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def pause_run(context: AgentLoopContext, event: Event) -> Updates:
-    """The agent asks to be looked at; its call stays open until somebody does."""
+    """Pause, because the agent called `pause`; the call stays open until a person answers."""
     pending = context.pending_calls[0]
     text = ending_text(pending.call)
     return (
@@ -75,7 +75,7 @@ def pause_run(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def pause_silent(context: AgentLoopContext, event: Event) -> Updates:
-    """The agent stopped silently once too often (C-57)."""
+    """Pause: the agent stopped without a control call after `max_nudges` reminders (C-57)."""
     said = last_words(context.messages, context.new_messages_from)
     return (
         assign(question=Question(kind="pause", text=texts.SILENT_STOP), reason="silent_stop", summary=said),
@@ -85,7 +85,7 @@ def pause_silent(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def pause_repeating(context: AgentLoopContext, event: Event) -> Updates:
-    """The agent does the same again and again: somebody should look, and is told what it is."""
+    """Pause: the agent repeats itself; the question to the person says which call or error."""
     question = repetition_question(context.repeated)
     why_not = texts.NOT_RUN.format(why="the run was paused")
     return (
@@ -96,7 +96,7 @@ def pause_repeating(context: AgentLoopContext, event: Event) -> Updates:
 
 
 def answer_event(kind: str, text: str, who: str = "") -> tuple[str, dict[str, str]]:
-    """A person's answer to a question of a kind, as the event that the machine takes: its name and payload."""
+    """The event, as name and payload, for a person's answer to a question of this kind."""
     if kind != "approval":
         return "USER_MESSAGE", {"content": text, "who": who}
     if text in SCOPES:
@@ -106,7 +106,7 @@ def answer_event(kind: str, text: str, who: str = "") -> tuple[str, dict[str, st
 
 @bindings.action
 def raise_answer(context: AgentLoopContext, event: Event) -> Updates:
-    """A person's answer, as the event that anybody could have sent from outside."""
+    """Raise a person's answer as the event that could also have been sent from outside."""
     kind = "" if context.question is None else context.question.kind
     name, data = answer_event(kind, event.output["text"], event.output.get("who") or "")
     return raise_(name, **data)
@@ -114,7 +114,7 @@ def raise_answer(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def report_unattended(context: AgentLoopContext, event: Event) -> Updates:
-    """Nobody is there to answer: say so once, and go on waiting."""
+    """Report once that no person is there to answer; the machine stays waiting."""
     question, pending = context.question, context.open_call
     asked = {"kind": question.kind, "text": question.text} if question else {"kind": "pause", "text": ""}
     is_approval = question is not None and question.kind == "approval"
@@ -132,7 +132,7 @@ def report_unattended(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def report_attended(context: AgentLoopContext, event: Event) -> Updates:
-    """The waiting is over: who answered what is told, and the parent if it was told of the waiting."""
+    """Report the end of waiting: the answer with who gave it, and AGENT_RESUMED where AGENT_WAITING was sent."""
     return (
         _answered(context, event),
         assign(is_unattended=False, question=None),
@@ -146,11 +146,11 @@ _ANSWERS: Mapping[str, Callable[[Event], str]] = {
     "APPROVE": lambda event: str(event.data.get("scope") or "once"),
     "DENY": lambda event: f"deny {event.data.get('reason') or ''}".strip(),
 }
-"""Events that answer a question, with what they say."""
+"""Events that answer a question, each with a function that gives the answer's text."""
 
 
 def _answered(context: AgentLoopContext, event: Event) -> Updates:
-    """Who answered what, for the journal and whoever reads it."""
+    """Emit QUESTION_ANSWERED with the answer and who gave it, for the journal and its readers."""
     question, says = context.question, _ANSWERS.get(event.name)
     if question is None or says is None or question.kind == "budget":
         return None
@@ -166,7 +166,7 @@ def _answered(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def receive_message(context: AgentLoopContext, event: Event) -> Updates:
-    """What the user says: the answer to an open clarify or pause, or a message of its own."""
+    """Take a user's message: as the answer to an open clarify or pause, or else as a message of the conversation."""
     content = str(event.data.get("content") or "")
     said = content if content.strip() else texts.RESUME
     pending = context.open_call
@@ -184,7 +184,7 @@ def receive_message(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def refuse_call(context: AgentLoopContext, event: Event) -> Updates:
-    """The gate says no: the model is told which rule did, and nothing is run."""
+    """Deny the call by the gate's verdict; the model is told which rule denied it."""
     verdict = event.output
     text = texts.DENIED_BY_RULE.format(rule=verdict["rule"], reason=verdict["reason"]).strip()
     return _denied(context, text)
@@ -192,14 +192,14 @@ def refuse_call(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def approve_call(context: AgentLoopContext, event: Event) -> Updates:
-    """A person says yes to the open call: once, to this tool, or always."""
+    """Approve the open call: once, for its tool, or always."""
     scope = event.data.get("scope")
     return assign(approval=scope if scope in SCOPES else "once")
 
 
 @bindings.action
 def deny_call(context: AgentLoopContext, event: Event) -> Updates:
-    """A person says no to the open call, or says something else instead, which is a no with a reason."""
+    """Deny the open call; any other message of the person counts as a denial with a reason."""
     reason = event.data.get("reason") or event.data.get("content") or ""
     return _denied(context, texts.DENIED_BY_PERSON.format(reason=reason).strip())
 

@@ -1,11 +1,11 @@
-"""The model's text on its way to the machine: pieces that arrive close together become one event.
+"""Joins pieces of the model's text that arrive close together into one event for the machine.
 
-Each TEXT_DELTA is a step of the machine, and a model sends some ten to some hundred pieces in a second. The first
-piece after a pause goes on at once; the pieces of the next 50 ms go on together.
+Each TEXT_DELTA is a step of the machine, and a model sends ten to a hundred pieces in a second. The first piece after a
+pause is passed on at once; the pieces of the next 50 ms are passed on together.
 
     0.00 s  "I "      TEXT_DELTA text="I "
-    0.02 s  "look "   nothing yet
-    0.04 s  "at it"   nothing yet
+    0.02 s  "look "   no event yet
+    0.04 s  "at it"   no event yet
     0.05 s            TEXT_DELTA text="look at it"
 """
 
@@ -18,14 +18,14 @@ from rawko.runtime.actor_kinds import Scope
 from rawko.runtime.errors import InboxFull
 
 PERIOD_S: Final = 0.05
-"""The longest time that a piece waits for others, while the machine keeps up."""
+"""The longest time that a piece waits for others, unless the machine's inbox is full."""
 
 
 class TextRelay:
     """Joins the pieces of one turn. Call `close` when the turn has ended.
 
     Args:
-        scope: Of the actor that asks the model; its parent gets what has waited long enough.
+        scope: The scope of the actor that asks the model; collected pieces are sent to its parent.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -34,7 +34,7 @@ class TextRelay:
         self._timer: asyncio.TimerHandle | None = None
 
     def take(self, text: str) -> str:
-        """Take a piece; returns the text that the caller is to pass on now, "" where it waits for more."""
+        """Add a piece; returns the text that the caller passes on now, "" where the piece waits for more."""
         if self._timer is None:
             self._wait()
             return text
@@ -42,13 +42,13 @@ class TextRelay:
         return ""
 
     def rest(self) -> str:
-        """The text that still waits, which the caller is to pass on now."""
+        """Remove and return the waiting text; the caller passes it on."""
         text = "".join(self._pieces)
         self._pieces.clear()
         return text
 
     def close(self) -> None:
-        """Pass on nothing more."""
+        """Drop the waiting text and stop the timer."""
         self._pieces.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -63,6 +63,6 @@ class TextRelay:
         self._wait()
         try:
             self._scope.send_parent("TEXT_DELTA", text="".join(self._pieces))
-        except InboxFull:  # the machine is behind: the text goes on with what comes next
+        except InboxFull:  # the machine is behind: the text is sent with the next pieces
             return
         self._pieces.clear()

@@ -1,6 +1,6 @@
 """The debate: two sides argue in bounded rounds, a judge decides. Chart `statecharts/debate.yaml`.
 
-All here is pure; the sides are run by the actor `run_agent`, and compared by the actor `judge`.
+All modules here are pure; the actor `run_agent` runs the sides, and the actor `judge` compares them.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Final
 from rawko.machines.debate import actions, guards, inputs
 
 ACTORS = ("judge", "run_agent")
-"""Bound by the run: `run_agent` runs another agent of it, `judge` finds the better side."""
+"""Actors that the run binds: `run_agent` runs an agent of the run, `judge` finds the better side."""
 
 PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {
     "argue": frozenset({"question", "position", "own", "other", "round", "rounds"}),
 }
-"""The templates in `prompts/debate`, and what each of them is given."""
+"""The templates in `prompts/debate`, each with the names of its data."""
 
 AGENT_PARAMETERS: Final = ("sides",)
-"""Parameters that name agents."""
+"""Parameters whose values are names of agents."""
 
 bindings = guards.bindings | actions.bindings | inputs.bindings
 bindings.declare("actor", *ACTORS)

@@ -13,20 +13,20 @@ from rawko.machines.debate.guards import why_lacking
 from rawko.machines.judge.words import VERDICT
 
 MAX_TEXT: Final = 20_000
-"""Characters of one argument; the rest is cut off."""
+"""Characters of one argument that are recorded; longer ones are cut off."""
 
 bindings = Bindings()
 
 
 @bindings.action
 def begin_round(context: DebateContext, event: Event) -> Updates:
-    """Both sides argue."""
+    """Begin a round, in which both sides argue."""
     return assign(round=context.round + 1)
 
 
 @bindings.action
 def keep_arguments(context: DebateContext, event: Event) -> Updates:
-    """What both sides have said."""
+    """Record the arguments of both sides."""
     return tuple(
         append(
             "arguments",
@@ -42,7 +42,7 @@ def keep_arguments(context: DebateContext, event: Event) -> Updates:
 
 @bindings.action
 def fail_argument(context: DebateContext, event: Event) -> Updates:
-    """A debate in which one side is silent is none."""
+    """Record why a side has not argued; the debate then fails, because it has only one side."""
     lacking = [one for one in event.output if why_lacking(one)]
     told = "; ".join(f"{one['item']['agent']!r}: {why_lacking(one)}" for one in lacking)
     category = next((one["error"].get("category") for one in lacking if one["status"] == "error"), None)
@@ -52,13 +52,13 @@ def fail_argument(context: DebateContext, event: Event) -> Updates:
 
 @bindings.action
 def keep_verdict(context: DebateContext, event: Event) -> Updates:
-    """The better side, and why."""
+    """Record the judge's verdict: the better side and the reasons."""
     return assign(judged={key: event.output[key] for key in VERDICT})
 
 
 @bindings.action
 def keep_failure(context: DebateContext, event: Event) -> Updates:
-    """Why there is no verdict, or no argument at all."""
+    """Record the error of the actor that failed."""
     error = event.error
     told = {key: error[key] for key in ("category", "code", "message", "attempted") if error.get(key) is not None}
     return assign(error=told)
@@ -66,5 +66,5 @@ def keep_failure(context: DebateContext, event: Event) -> Updates:
 
 @bindings.action
 def conclude(context: DebateContext, event: Event, *, outcome: Outcome) -> Updates:
-    """How it ends."""
+    """Set the outcome of the debate."""
     return assign(outcome=outcome)

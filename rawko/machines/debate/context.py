@@ -1,4 +1,4 @@
-"""What a debate is given, and what it remembers. All of it is JSON (C-26)."""
+"""The input and the context of a debate. All of it is JSON (C-26)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ CRITERIA = "Facts that can be checked, and answers to what the other side says. 
 
 
 class Side(Data):
-    """Who argues.
+    """One side of the debate, and the agent that argues for it.
 
     Attributes:
-        position: What this side argues for, in words.
+        position: The position that this side argues for, in words.
     """
 
     agent: Name
@@ -32,12 +32,12 @@ def _distinct(sides: tuple[Side, ...]) -> tuple[Side, ...]:
 
 
 class DebateParameters(Data):
-    """Who takes part; `parameters` of the agent's file.
+    """The sides and rules of a debate; `parameters` of the agent's file.
 
     Attributes:
-        rounds: How often each side argues.
-        judge_model: Asked in place of the run's.
-        criteria: By what the judge compares, in words.
+        rounds: Number of rounds; each side argues once in a round.
+        judge_model: The model that judges; None: the run's model.
+        criteria: Criteria by which the judge compares the sides, in words.
     """
 
     sides: Annotated[tuple[Side, ...], Field(min_length=2, max_length=2), AfterValidator(_distinct)] = (
@@ -50,7 +50,7 @@ class DebateParameters(Data):
 
 
 class Argument(Data):
-    """What one side has said in one round; `round` from 1."""
+    """The argument of one side in one round; `round` counts from 1."""
 
     side: str
     round: int
@@ -58,11 +58,11 @@ class Argument(Data):
 
 
 class DebateContext(AgentInput):
-    """The context of the machine: its input, then what it remembers.
+    """The context of the machine: its input, then its state.
 
     Attributes:
-        round: Rounds that have begun.
-        arguments: Of all rounds, oldest first, in each round in the order of the sides.
+        round: Number of rounds that have begun.
+        arguments: Of all rounds, oldest first; within a round, in the order of `sides`.
         judged: The verdict: `{winner, rule, is_agreed, votes, reasons}`.
     """
 

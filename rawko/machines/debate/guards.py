@@ -1,4 +1,4 @@
-"""Guards of the debate: pure questions about the context and the event, one function per name in the chart."""
+"""Guards of the debate: pure conditions on context and event, one function per name in the chart."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ bindings = Bindings()
 
 @bindings.guard
 def is_argument_cancelled(context: DebateContext, event: Event) -> bool:
-    """A side was told to stop."""
+    """A side was cancelled."""
     return any(_outcome(one) == "cancelled" for one in event.output)
 
 
 @bindings.guard
 def lacks_argument(context: DebateContext, event: Event) -> bool:
-    """A side has failed, reached its limit, or said nothing."""
+    """A side has failed, reached a limit, or given no argument."""
     return any(why_lacking(one) for one in event.output)
 
 
 @bindings.guard
 def has_rounds_left(context: DebateContext, event: Event) -> bool:
-    """Both sides may argue again."""
+    """Another round is allowed."""
     return context.round < context.parameters.rounds
 
 
 def why_lacking(ended: Any) -> str:
-    """Why a side has not argued, in words; "" where it has."""
+    """Why a side has no argument, in words; "" where it has one."""
     if ended["status"] == "error":
         return ended["error"].get("message") or "it has failed"
     if ended["output"]["outcome"] != "success":

@@ -1,4 +1,4 @@
-"""What each side and the judge are given, and what a debate reports. Pure."""
+"""The inputs of both sides and of the judge, and the report of a debate. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ bindings.add("context", "DebateContext", DebateContext)
 
 @bindings.input
 def argument_input(context: DebateContext, event: Event, *, item: Any) -> Any:
-    """What one side is asked: the question, its position, its own last argument and the other side's."""
+    """The input of one side: question, position, its own last argument and the other side's."""
     values = {
         "question": context.prompt,
         "position": item.position,
@@ -29,7 +29,7 @@ def argument_input(context: DebateContext, event: Event, *, item: Any) -> Any:
 
 @bindings.input
 def judge_input(context: DebateContext, event: Event) -> Any:
-    """Both sides as candidates, with all that each has said."""
+    """Both sides as candidates, each with its position and all its arguments."""
     return {
         "task": context.prompt,
         "criteria": context.parameters.criteria,
@@ -44,7 +44,7 @@ def judge_input(context: DebateContext, event: Event) -> Any:
 
 @bindings.output
 def debate_report(context: DebateContext, event: Event) -> Any:
-    """What the debate came to, as an agent's result (C-13), with all arguments and the verdict."""
+    """The result of the debate in the form of an agent's result (C-13), with all arguments and the verdict."""
     return {
         "outcome": context.outcome,
         "summary": _summary(context),
@@ -60,7 +60,7 @@ def _last(context: DebateContext, side: str) -> str:
 
 
 def _said(context: DebateContext, side: str) -> str:
-    """All arguments of a side, each under its round."""
+    """All arguments of a side, each under the number of its round."""
     return "\n\n".join(f"Round {one.round}:\n{one.text}" for one in context.arguments if one.side == side)
 
 
@@ -74,7 +74,7 @@ def _summary(context: DebateContext) -> str:
 
 
 def _sides(context: DebateContext) -> list[str]:
-    """The better side first."""
+    """Names of both sides, the winner first."""
     names = [side.agent for side in context.parameters.sides]
     assert context.judged is not None
     winner = context.judged["winner"]

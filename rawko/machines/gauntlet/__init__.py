@@ -1,6 +1,6 @@
-"""The gauntlet: an author, reviewers side by side, repair, until nothing blocks. Chart `statecharts/gauntlet.yaml`.
+"""The gauntlet: an author works, reviewers review, the author repairs. Chart `statecharts/gauntlet.yaml`.
 
-All here is pure; the agents are run by the actor `run_agent`, which every chart of agents has.
+All modules here are pure; the actor `run_agent`, which every chart of agents has, runs the agents.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Final
 from rawko.machines.gauntlet import actions, guards, inputs
 
 ACTORS = ("run_agent",)
-"""Bound by the run: it runs another agent of it."""
+"""Actors that the run binds: `run_agent` runs an agent of the run."""
 
 PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {
     "review": frozenset({"task", "says", "files", "findings", "round"}),
     "repair": frozenset({"task", "findings", "round"}),
 }
-"""The templates in `prompts/gauntlet`, and what each of them is given."""
+"""The templates in `prompts/gauntlet`, each with the names of its data."""
 
 AGENT_PARAMETERS: Final = ("author", "reviewers")
-"""Parameters that name agents."""
+"""Parameters whose values are names of agents."""
 
 bindings = guards.bindings | actions.bindings | inputs.bindings
 bindings.declare("actor", *ACTORS)

@@ -15,13 +15,13 @@ bindings = Bindings()
 
 @bindings.action
 def begin_round(context: GauntletContext, event: Event) -> Updates:
-    """The author begins."""
+    """Begin a round, in which the author works."""
     return assign(round=context.round + 1)
 
 
 @bindings.action
 def keep_work(context: GauntletContext, event: Event) -> Updates:
-    """What the author says, has changed, and talked about."""
+    """Record the author's summary, changed files and messages."""
     result = event.output
     files = dict.fromkeys((*context.files, *result["files_changed"]))
     kept = assign(says=result["summary"] or "", files=list(files))
@@ -32,20 +32,20 @@ def keep_work(context: GauntletContext, event: Event) -> Updates:
 
 @bindings.action
 def keep_limit(context: GauntletContext, event: Event) -> Updates:
-    """The author has reached a limit of its own."""
+    """Record that the author has reached a limit of its own."""
     return assign(reason=f"The author {context.parameters.author!r} has reached a limit of its own")
 
 
 @bindings.action
 def merge_findings(context: GauntletContext, event: Event) -> Updates:
-    """What all reviewers have found, without repetitions, the gravest first."""
+    """Merge the findings of all reviewers, the most severe first."""
     read = [read_findings(review["item"], review["output"]["summary"] or "") for review in event.output]
     return assign(findings=[one.to_json() for one in merged(one for found in read for one in found)])
 
 
 @bindings.action
 def keep_blocked(context: GauntletContext, event: Event) -> Updates:
-    """The rounds are used up, and something blocks."""
+    """Record that the rounds are used up while findings still block."""
     count = len(blocking(context.findings))
     found = f"{count} finding{'s' if count != 1 else ''} that block{'s' if count == 1 else ''}"
     rounds = f"{context.round} round{'s' if context.round > 1 else ''}"
@@ -54,7 +54,7 @@ def keep_blocked(context: GauntletContext, event: Event) -> Updates:
 
 @bindings.action
 def fail_review(context: GauntletContext, event: Event) -> Updates:
-    """A review that was not done is no review that found nothing."""
+    """Record the reviews that were not done: a missing review must not count as one without findings."""
     lacking = [(review["item"], *_why(review)) for review in event.output if _why(review)[1]]
     told = "; ".join(f"{name!r}: {why}" for name, _, why in lacking)
     category = next(category for _, category, _ in lacking)
@@ -63,7 +63,7 @@ def fail_review(context: GauntletContext, event: Event) -> Updates:
 
 @bindings.action
 def keep_failure(context: GauntletContext, event: Event) -> Updates:
-    """Why the author has failed; what it has changed until then."""
+    """Record why the author failed, and the files that it had changed."""
     error = dict(event.error)
     files = dict.fromkeys((*context.files, *error.get("files_changed", ())))
     told = {key: error[key] for key in ("category", "code", "message", "attempted") if error.get(key) is not None}
@@ -72,12 +72,12 @@ def keep_failure(context: GauntletContext, event: Event) -> Updates:
 
 @bindings.action
 def conclude(context: GauntletContext, event: Event, *, outcome: Outcome) -> Updates:
-    """How it ends."""
+    """Set the outcome of the gauntlet."""
     return assign(outcome=outcome)
 
 
 def _why(review: Any) -> tuple[str, str]:
-    """Category and words of a review that was not done; empty words where it was."""
+    """Category and reason of a review that was not done; an empty reason where it was done."""
     if review["status"] == "error":
         return review["error"].get("category", "unknown"), review["error"].get("message", "it has failed")
     outcome = review["output"]["outcome"]

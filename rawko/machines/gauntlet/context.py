@@ -1,4 +1,4 @@
-"""What a gauntlet is given, and what it remembers. All of it is JSON (C-26)."""
+"""The input and the context of a gauntlet. All of it is JSON (C-26)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Outcome = Literal["success", "limit", "failure", "cancelled"]
 
 
 class GauntletParameters(Data):
-    """Who takes part; `parameters` of the agent's file.
+    """The agents and rules of a gauntlet; `parameters` of the agent's file.
 
     Attributes:
-        author: The agent that works and repairs.
-        reviewers: Agents that look at the work and change nothing.
-        rounds: How often the author may work.
-        at_a_time: Reviews that run side by side: more than one only for reviewers without tools that change files.
+        author: The agent that does the task and repairs findings.
+        reviewers: Agents that review the work; they change no files.
+        rounds: Most rounds; the author works once in each.
+        at_a_time: Reviewers that run side by side; more than one only for reviewers without tools that change files.
     """
 
     author: Name = "developer"
@@ -31,14 +31,14 @@ class GauntletParameters(Data):
 
 
 class GauntletContext(AgentInput):
-    """The context of the machine: its input, then what it remembers.
+    """The context of the machine: its input, then its state.
 
     Attributes:
-        round: How often the author has begun.
+        round: Number of rounds that have begun.
         author_messages: The author's conversation so far, as wire messages.
-        says: What the author says that it has done.
-        files: What the author has changed, in all rounds.
-        findings: Of the last round, merged, the gravest first.
+        says: The author's last summary.
+        files: Files that the author has changed, in all rounds.
+        findings: Of the last round, merged, the most severe first.
     """
 
     parameters: GauntletParameters = GauntletParameters()

@@ -1,11 +1,11 @@
-"""What reviewers find: read from their words, merged, the gravest first. Pure.
+"""The findings of reviewers: parsed from their text, merged, sorted by severity. Pure.
 
 A reviewer ends with one line per finding, or with NO FINDINGS:
 
     FINDING blocking src/a.py:12 The loop never ends where n is 0
     FINDING minor README.md A word is missing
 
-What has another form is one finding that blocks, with the reviewer's words: nothing passes that was not understood.
+A review in any other form becomes one blocking finding with the reviewer's text: nothing passes that was not parsed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from rawko.vocabulary.base import Data
 
 Severity = Literal["blocking", "major", "minor"]
 SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
-"""The gravest first."""
+"""The most severe first."""
 
 MAX_TEXT: Final = 2_000
 MAX_FINDINGS: Final = 200
-"""Of one reviewer; what is beyond is counted in one finding more."""
+"""Findings of one reviewer; one more finding states the number of those beyond."""
 
 _LINE: Final = re.compile(r"^[\s*>-]*FINDING[:\s]+(\w+)[:\s]+(\S+)\s+(\S.*)$", re.IGNORECASE)
 _NONE: Final = re.compile(r"^\W*NO FINDINGS\W*$", re.IGNORECASE | re.MULTILINE)
@@ -34,12 +34,12 @@ _NEAR_LINES: Final = 3
 
 
 class Finding(Data):
-    """One thing that is wrong.
+    """One defect that a reviewer reports.
 
     Attributes:
-        path: Of the file, as the reviewer names it; empty where it is none.
+        path: Of the file, as the reviewer names it; "" where none is named.
         line: From 1; 0 where none is named.
-        reviewers: Who has found it.
+        reviewers: The reviewers that report it.
     """
 
     severity: Severity
@@ -54,7 +54,7 @@ class Finding(Data):
 
 
 def read_findings(reviewer: str, words: str) -> tuple[Finding, ...]:
-    """The findings of one reviewer."""
+    """The findings in the text of one reviewer."""
     found: list[Finding] = []
     for line in words.splitlines():
         match = _LINE.match(line)
@@ -80,10 +80,13 @@ def _finding(reviewer: str, severity: str, place: str, text: str) -> Finding:
 
 
 def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Without those that say the same: of each group the gravest, with all who have found it; the gravest first.
+    """The findings without duplicates: of each group of equal ones the most severe, with all its reviewers.
 
-    Two say the same where they are of one file, at most three lines apart (or without a line), and most of their
-    words are the same.
+    Two findings are equal if they name the same file, lines at most three apart (or no line), and similar text. Sorted
+    by severity, then by number of reviewers.
+
+        blocking a.py:12 "The loop never ends"  (ann)   ->  blocking a.py:12 "The loop never ends"  (ann, bob)
+        minor    a.py:13 "the loop never ends"  (bob)
     """
     groups: list[Finding] = []
     for one in findings:
@@ -96,7 +99,7 @@ def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def blocking(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Those with which nothing is delivered."""
+    """The findings that prevent delivery."""
     return tuple(one for one in findings if one.severity == "blocking")
 
 

@@ -1,4 +1,4 @@
-"""What the agents of a gauntlet are given, how many review at a time, and what it reports. Pure."""
+"""The inputs of the agents of a gauntlet, the number of reviews at a time, and its report. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ bindings.add("context", "GauntletContext", GauntletContext)
 
 @bindings.input
 def author_input(context: GauntletContext, event: Event) -> Any:
-    """The task as it was given; from the second round on, what was found, in the author's own conversation."""
+    """The task as given; from the second round on the findings, in the author's own conversation."""
     agent = {"agent": context.parameters.author, "plan": context.plan, "seed": context.seed}
     if context.round == 1:
         return {**agent, "prompt": context.prompt, "messages": context.messages}
@@ -24,7 +24,7 @@ def author_input(context: GauntletContext, event: Event) -> Any:
 
 @bindings.input
 def review_input(context: GauntletContext, event: Event, *, item: str) -> Any:
-    """What one reviewer looks at."""
+    """The input of one reviewer: task, author's summary, changed files, and the findings of the round before."""
     values = {
         "task": context.prompt,
         "says": context.says,
@@ -37,13 +37,13 @@ def review_input(context: GauntletContext, event: Event, *, item: str) -> Any:
 
 @bindings.input
 def reviews_at_a_time(context: GauntletContext, event: Event) -> int:
-    """How many reviewers look at the files side by side."""
+    """Number of reviewers that run side by side."""
     return context.parameters.at_a_time
 
 
 @bindings.output
 def gauntlet_report(context: GauntletContext, event: Event) -> Any:
-    """What the run came to, as an agent's result (C-13), with the findings that are left."""
+    """The result of the gauntlet in the form of an agent's result (C-13), with the findings of the last round."""
     return {
         "outcome": context.outcome,
         "summary": _summary(context),

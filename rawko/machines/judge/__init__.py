@@ -1,6 +1,6 @@
 """The judge: the best of several candidates, by their checks and by a model's answers. Chart `statecharts/judge.yaml`.
 
-All here is pure but for `actors`, which asks the model. Other charts invoke the machine as the actor `judge`.
+All modules but `actors`, which asks the model, are pure. Other charts invoke the machine as the actor `judge`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Final
 from rawko.machines.judge import actions, guards, inputs
 
 ACTORS = ("ask_judge",)
-"""Bound by `actors`: it asks the model one question."""
+"""The actor that `actors` binds: it asks the model one question."""
 
 PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {
     "system": frozenset(),
     "compare": frozenset({"task", "criteria", "candidates"}),
     "reask": frozenset({"problem"}),
 }
-"""The templates in `prompts/judge`, and what each of them is given."""
+"""The templates in `prompts/judge`, each with the names of its data."""
 
 bindings = guards.bindings | actions.bindings | inputs.bindings
 bindings.declare("actor", *ACTORS)

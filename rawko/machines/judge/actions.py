@@ -10,27 +10,27 @@ from rawko.machines.judge.context import JudgeContext
 from rawko.vocabulary.usage import Usage
 
 JUDGE = "judge"
-"""The name under which what it asks and uses is shown."""
+"""The agent's name in the judge's events."""
 
 bindings = Bindings()
 
 
 @bindings.action
 def tell_question(context: JudgeContext, event: Event) -> Updates:
-    """A question is asked."""
+    """Report that a question is asked."""
     return emit("JUDGE_ASKED", agent=JUDGE, number=len(context.answers) + 1)
 
 
 @bindings.action
 def keep_answer(context: JudgeContext, event: Event) -> Updates:
-    """What the model has answered."""
+    """Record the model's answer and its usage."""
     answer = {"best": event.output["best"], "reasons": event.output["reasons"]}
     return append("answers", answer), assign(retries=0, usage=_used(context, event.output["usage"]))
 
 
 @bindings.action
 def count_retry(context: JudgeContext, event: Event) -> Updates:
-    """The question has failed, and is asked again after a while."""
+    """Count a failed attempt at the question, which is asked again after a delay."""
     error = event.error
     return (
         assign(retries=context.retries + 1, retry_after_ms=error.get("retry_after_ms"), usage=_spent(context, event)),
@@ -40,14 +40,14 @@ def count_retry(context: JudgeContext, event: Event) -> Updates:
 
 @bindings.action
 def keep_failure(context: JudgeContext, event: Event) -> Updates:
-    """Why there is no verdict."""
+    """Record why there is no verdict."""
     told = {key: event.error[key] for key in ("category", "code", "message") if event.error.get(key) is not None}
     return assign(error={"category": "unknown", "attempted": "a verdict", **told}, usage=_spent(context, event))
 
 
 @bindings.action
 def run_out(context: JudgeContext, event: Event) -> Updates:
-    """The budget is used up: nothing has failed, the question is still to be asked."""
+    """Report that the budget is used up; the question is asked again when there is a larger one."""
     text = str(event.error.get("message", ""))
     return (
         assign(question=Question(kind="budget", text=text), is_unattended=True, usage=_spent(context, event)),
@@ -58,7 +58,7 @@ def run_out(context: JudgeContext, event: Event) -> Updates:
 
 @bindings.action
 def forget_question(context: JudgeContext, event: Event) -> Updates:
-    """There is a larger budget."""
+    """Clear the question about the budget: there is a larger one."""
     return assign(question=None, is_unattended=False)
 
 

@@ -1,7 +1,7 @@
-"""The actor that asks the model one question about all candidates; all else of the judge is pure.
+"""The actor that asks the model one question about all candidates; all else in the judge is pure.
 
-What a candidate has changed is read from the snapshots of its run, cut where it is long, and shown between marks that
-no candidate can know. Names and ids of runs that stand in what is shown are blotted out.
+A candidate's changes are read from the snapshots of its run, cut if they are long, and shown between marks that no
+candidate can guess. Ids of the candidates' runs are hidden wherever they occur in the shown text.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from rawko.vocabulary.usage import Usage
 
 PURPOSE: Final = "judge"
 MAX_ANSWERS: Final = 3
-"""Of one question, until one can be used (C-39)."""
+"""Most answers to one question, until one can be used (C-39)."""
 MAX_ANSWER_TOKENS: Final = 4096
 DIFF_CHARS: Final = 60_000
-"""Of one candidate's changes, at most; all of them together have `ALL_DIFF_CHARS`."""
+"""Most characters of one candidate's changes; those of all candidates together have `ALL_DIFF_CHARS`."""
 ALL_DIFF_CHARS: Final = 200_000
 SUMMARY_CHARS: Final = 4_000
 _CUT: Final = "\n[... {more} characters more]"
@@ -42,13 +42,13 @@ _OUTCOMES: Final = {None: "", True: "passed", False: "failed"}
 
 @dataclass(frozen=True, slots=True)
 class JudgePorts:
-    """What the judge needs of the world.
+    """The ports and settings that the actor works with.
 
     Attributes:
-        model: For questions that name none.
+        model: For questions that name no model.
         prompts: The templates of prompts/judge.
         changes_of: The unified diff between the first and the last snapshot of a run.
-        resolve_model: The model that a name in the input stands for.
+        resolve_model: The full name of a model, by its name in the input.
     """
 
     provider: Provider
@@ -59,17 +59,17 @@ class JudgePorts:
 
 
 def actors(ports: JudgePorts) -> Bindings:
-    """The actors of the chart, bound to the world."""
+    """Bind the chart's actors to these ports."""
     bound = Bindings()
     bound.add("actor", "ask_judge", partial(_ask_judge, ports))
     return bound
 
 
 async def _ask_judge(ports: JudgePorts, given: Mapping[str, Any], scope: Scope) -> dict[str, Any]:
-    """One answer: {best, reasons, usage, model}, with the candidates' names.
+    """Ask one question; returns {best, reasons, usage, model}, with the candidates' names in `best` and `reasons`.
 
     Raises:
-        ActorFailed: The model failed (with its code), gave no usable answer, or a candidate's changes are gone.
+        ActorFailed: The model failed (with its code), gave no usable answer, or a candidate's changes cannot be read.
     """
     asked = thaw(given)
     candidates = [Candidate.model_validate(one) for one in asked["candidates"]]
@@ -95,7 +95,7 @@ async def _ask_judge(ports: JudgePorts, given: Mapping[str, Any], scope: Scope) 
 
 @dataclass(slots=True)
 class _Question:
-    """A question with everything that was said about it so far."""
+    """One question as a conversation: the prompt, refused answers, and what was wrong with them."""
 
     ports: JudgePorts
     model: str | None
@@ -105,7 +105,7 @@ class _Question:
     answered_by: str = ""
 
     async def answer(self, scope: Scope) -> tuple[str, dict[str, str]]:
-        """The answer, asked for again at most twice with what was wrong (C-39)."""
+        """The answer; a refused one is asked for again, at most twice, with its defect (C-39)."""
         problem = ""
         for _ in range(MAX_ANSWERS):
             turn = await self._call()
@@ -142,7 +142,7 @@ class _Question:
 
 
 async def _contents(ports: JudgePorts, candidates: list[Candidate]) -> list[dict[str, Any]]:
-    """All that is shown of each candidate, but for its letter."""
+    """The shown contents of each candidate, without its letter."""
     most = min(DIFF_CHARS, ALL_DIFF_CHARS // len(candidates))
     hidden = sorted({one.run for one in candidates if one.run}, key=len, reverse=True)
     contents = []

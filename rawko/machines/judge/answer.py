@@ -1,4 +1,4 @@
-"""The judge's answer: the JSON Schema that asks for it, and reading it. Pure."""
+"""The judge's answer: its JSON Schema and its parsing. Pure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ REASON_CHARS: Final = 2_000
 
 
 def answer_schema(letters: Sequence[str]) -> dict[str, Any]:
-    """The JSON Schema of an answer about the candidates with these letters; the reasons come first, so that the model
-    has looked at each candidate before it names one."""
+    """The JSON Schema of an answer about the candidates with these letters. The reasons come first, so that the model
+    considers each candidate before it names the best."""
     letter = {"type": "string", "enum": list(letters)}
     reason = {
         "type": "object",
@@ -34,7 +34,7 @@ def read_answer(text: str, letters: Sequence[str]) -> tuple[str, dict[str, str]]
     """The letter of the best candidate, and a reason for each letter.
 
     Raises:
-        AnswerError: It is no such answer; says what would be accepted.
+        AnswerError: The text does not fit the schema; the message says what would be accepted.
     """
     value = json_object(text, keys=KEYS)
     best: Any = value.get("best")

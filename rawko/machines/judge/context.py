@@ -1,4 +1,4 @@
-"""What the judge is given, and what it remembers. All of it is JSON (C-26)."""
+"""The input and the context of the judge. All of it is JSON (C-26)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from rawko.machines.agent_loop.context import Question
 from rawko.vocabulary.base import Data
 
 MAX_CANDIDATES = 26
-"""Each is shown under a letter."""
+"""Each candidate is shown under one letter of the alphabet."""
 
 
 class Candidate(Data):
-    """One of those that are compared. The model is shown neither `name`, `run`, `cost_usd` nor `tokens`.
+    """One candidate of a comparison. The model is not shown `name`, `run`, `cost_usd` and `tokens`.
 
     Attributes:
-        run: The run whose changes are shown: of a lane, or any other with snapshots in the same store.
-        text: Shown as it is, for a candidate that is no change of files: an argument, an answer.
-        summary: What the candidate says of itself.
-        passed: Whether its check passed; None where none was run.
-        check: What the check showed.
-        cost_usd, tokens: What it has cost; the cheapest wins where three answers name three candidates.
+        run: The run whose changes are shown: a lane's, or any other with snapshots in the same store.
+        text: Text that is shown for a candidate without file changes: an argument, an answer.
+        summary: The candidate's own summary.
+        passed: Whether the candidate's check passed; None where none was run.
+        check: The output of the check.
+        cost_usd, tokens: Cost and usage; the cheapest wins where three answers name three candidates.
     """
 
     name: Annotated[str, Field(min_length=1)]
@@ -47,10 +47,10 @@ class JudgeInput(Data):
     """The input of the actor `judge`.
 
     Attributes:
-        task: What the candidates were to do.
-        criteria: By what they are compared, in words; "" for how well they do the task.
-        model: Asked in place of the run's.
-        seed: Settles the order in which candidates are shown.
+        task: The task of the candidates.
+        criteria: Criteria of the comparison, in words; "": how well they do the task.
+        model: The model that is asked; None: the run's model.
+        seed: Determines the order in which candidates are shown.
     """
 
     task: Annotated[str, Field(min_length=1)]
@@ -63,10 +63,10 @@ class JudgeInput(Data):
 
 
 class JudgeAnswer(Data):
-    """One answer of the model, with names in place of letters.
+    """One answer of the model, with the candidates' names in place of letters.
 
     Attributes:
-        reasons: By candidate.
+        reasons: The reason for each candidate, by name.
     """
 
     best: str
@@ -74,12 +74,12 @@ class JudgeAnswer(Data):
 
 
 class JudgeContext(JudgeInput):
-    """The context of the machine: its input, then what it remembers.
+    """The context of the machine: its input, then its state.
 
     Attributes:
         answers: In the order of the questions.
-        retries: Tries of the open question that have failed.
-        question: What the run waits for: a larger budget.
+        retries: Failed attempts at the open question.
+        question: Set while the machine waits for a larger budget.
     """
 
     answers: tuple[JudgeAnswer, ...] = ()

@@ -1,4 +1,4 @@
-"""Guards of the judge: pure questions about the context and the event, one function per name in the chart."""
+"""Guards of the judge: pure conditions on context and event, one function per name in the chart."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ bindings = Bindings()
 
 @bindings.guard
 def is_decided(context: JudgeContext, event: Event) -> bool:
-    """The checks, or the answers so far, settle which candidate is the best."""
+    """The checks or the answers so far determine the best candidate."""
     return decision(context.candidates, context.answers, context.seed) is not None
 
 
 @bindings.guard
 def is_error_code(context: JudgeContext, event: Event, *, code: str) -> bool:
-    """The question failed with that code."""
+    """The question failed with this code."""
     return bool(event.error.get("code") == code)
 
 

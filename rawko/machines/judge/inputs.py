@@ -1,4 +1,4 @@
-"""What the model is asked with, how long the judge waits, and its verdict. Pure."""
+"""The input of one question, the delay before a retry, and the verdict. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ bindings.add("context", "JudgeContext", JudgeContext)
 
 @bindings.input
 def question_input(context: JudgeContext, event: Event) -> Any:
-    """One question: all that are compared, and its number, which settles their order."""
+    """One question: all candidates that are compared, and its number, which determines their order."""
     return {
         "task": context.task,
         "criteria": context.criteria,
@@ -30,7 +30,7 @@ def question_input(context: JudgeContext, event: Event) -> Any:
 
 @bindings.delay
 def retry_delay(context: JudgeContext, event: Event) -> int:
-    """Milliseconds before the question is asked again, no earlier than the provider asked for (C-24)."""
+    """Milliseconds before the question is asked again, at least as long as the provider asked for (C-24)."""
     return backoff_ms(
         context.retries,
         base_ms=1_000,
@@ -45,9 +45,9 @@ def retry_delay(context: JudgeContext, event: Event) -> int:
 def verdict(context: JudgeContext, event: Event) -> Any:
     """The verdict: {winner, rule, is_agreed, votes, reasons, out, error, usage}.
 
-    `rule` is one of `rule.Rule`; `votes` names the best of each answer; `reasons` has a list per candidate, one for
-    each answer; `out` names those whose check failed while another's passed. Without a verdict, `winner` and `rule`
-    are None and `error` says why.
+    `rule` is one of `rule.Rule`; `votes` has the best candidate of each answer; `reasons` has a list per candidate,
+    with one reason per answer; `out` has the candidates whose check failed while another's passed. Without a verdict,
+    `winner` and `rule` are None and `error` says why.
     """
     found = None if context.error else decision(context.candidates, context.answers, context.seed)
     left = [one.name for one in compared(context.candidates)]

@@ -1,4 +1,4 @@
-"""How checks and answers settle which candidate is the best. Pure.
+"""The rules by which checks and answers determine the best candidate. Pure.
 
 checks  a passed, b failed                    a      "check": b is out, no model is asked
 one     a                                     a      "only"
@@ -21,21 +21,21 @@ MAX_QUESTIONS: Final = 3
 
 
 class Decision(NamedTuple):
-    """The name of the best candidate, and the rule by which it was found."""
+    """The name of the best candidate, and the rule that determined it."""
 
     winner: str
     rule: Rule
 
 
 def compared(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The candidates that are compared: where one has passed its check, those whose check failed are out."""
+    """The candidates that are compared: if one has passed its check, those whose check failed are left out."""
     if any(one.passed for one in candidates):
         return tuple(one for one in candidates if one.passed is not False)
     return tuple(candidates)
 
 
 def decision(candidates: Sequence[Candidate], answers: Sequence[JudgeAnswer], seed: int | str) -> Decision | None:
-    """The best candidate as far as is known; None where the model has to be asked once more."""
+    """The best candidate; None where the model must be asked once more."""
     left = compared(candidates)
     if len(left) == 1:
         return Decision(left[0].name, "only" if len(candidates) == 1 else "check")
@@ -53,20 +53,20 @@ def decision(candidates: Sequence[Candidate], answers: Sequence[JudgeAnswer], se
 
 
 def price(candidate: Candidate) -> tuple[bool, float, int]:
-    """For comparing: the known cost, then the tokens."""
+    """Sort key of a candidate's price: a known cost before an unknown one, the lower cost, the fewer tokens."""
     return candidate.cost_usd is None, candidate.cost_usd or 0.0, candidate.tokens
 
 
 def shown_order(contents: Sequence[str], seed: int | str, number: int) -> list[int]:
-    """The indices of candidates in the order in which a question shows them; what they contain settles it, and the
-    seed, but neither their names nor their own order.
+    """Indices of the candidates in the order in which a question shows them; it depends on their contents and the
+    seed, not on their names or their order in the input.
 
         contents  ["b...", "a...", "c..."], sorted: 1 0 2, shuffled by the seed: 0 2 1
         question 0  0 2 1      question 1  1 2 0 (the other way round)      question 2  shuffled anew
 
     Args:
-        contents: All that is shown of each candidate.
-        number: Of the question, from 0.
+        contents: The shown contents of each candidate, as one text.
+        number: Number of the question, from 0.
     """
     order = sorted(range(len(contents)), key=lambda index: contents[index])
     random.Random(f"{seed}:{number if number > 1 else 0}").shuffle(order)

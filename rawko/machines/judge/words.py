@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 VERDICT: Final = ("winner", "rule", "is_agreed", "votes", "reasons")
-"""The fields of the judge's output that a machine keeps."""
+"""The fields of the judge's output that other machines record."""
 
 
 def verdict_lines(judged: Mapping[str, Any]) -> list[str]:
-    """How the judge has decided, and the reasons of its first answer that is for the winner, the winner's first."""
+    """The lines of a summary: the rule, then the reasons of the first answer for the winner, the winner's reason
+    first."""
     votes = ", ".join(map(repr, judged["votes"]))
     told = {
         "agreed": "The judge was asked twice, in different orders, and agrees",

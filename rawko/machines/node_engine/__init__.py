@@ -1,7 +1,8 @@
 """The node engine: a walk over named nodes, attempt by attempt. The chart is `statecharts/node_engine.yaml`.
 
-`bindings` holds all that is pure; `actors(ports)` (in `actors`) adds what touches the world. Nodes are registered with
-`nodes.NodeRegistry`, run one attempt at a time by `engine.NodeEngine`, driven by one of the two drivers of `drivers`.
+`bindings` holds the pure functions; `actors(ports)` (in `actors`) adds the actors, which do all I/O. Nodes are
+registered with `nodes.NodeRegistry`, run one attempt at a time by `engine.NodeEngine`, driven by one of the two
+drivers in `drivers`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from rawko.machines.node_engine.policies import NodePolicy, Policies, RetryPolic
 from rawko.machines.node_engine.results import EngineResult
 
 ACTORS = ("run_once", "should_stop", "on_persist", "on_attempt")
-"""Bound by `actors.actors(ports)`."""
+"""Names of the actors that `actors.actors(ports)` binds."""
 
 bindings = guards.bindings | actions.bindings | inputs.bindings
 bindings.declare("actor", *ACTORS)

@@ -1,6 +1,7 @@
 """Actions of the node engine: (context, event) to updates as data, one function per name in the chart. Pure.
 
-What changes is in `walk`, what is told in `notes`; in the order of a run: start, the attempt, what follows, the ends.
+`walk` has the changes of the context, `notes` the events and log lines. In the order of a run: start, attempt, what
+follows it, stop, end.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ bindings = Bindings()
 
 
 def _tell(context: NodeEngineContext, note: Note) -> tuple[Update, Update]:
-    event, data, message, level = note  # records as they are: nothing in them but texts, numbers, and what is frozen
+    event, data, message, level = note  # made as records without checking: the values are texts, numbers or frozen
     return emitted(event, Record(data)), logged(message, level, Record(notes.log_fields(context)))
 
 
 def _after(context: Any, changes: walk.Changes) -> NodeEngineContext:
-    """The context as it is after the changes, for what is told of it."""
+    """The context after the changes, for the note about them."""
     return cast(NodeEngineContext, changed(context, changes))
 
 
@@ -35,7 +36,7 @@ def _after(context: Any, changes: walk.Changes) -> NodeEngineContext:
 
 @bindings.action
 def start_run(context: NodeEngineContext, event: Event) -> Updates:
-    """The run's time begins to count."""
+    """Record the start time of the run."""
     return assigned(walk.started(context, event.at_ms)), *_tell(context, notes.run_started(context))
 
 
@@ -52,14 +53,14 @@ def begin_attempt(context: NodeEngineContext, event: Event) -> Updates:
 
 @bindings.action
 def record_attempt(context: NodeEngineContext, event: Event) -> Updates:
-    """Keep the result, and what the node knows and has used."""
+    """Record the result of the attempt, and the data and tokens in it."""
     result = event.output
     return assigned(walk.attempted(context, result)), *_tell(context, notes.attempt_done(context, result))
 
 
 @bindings.action
 def interrupt_attempt(context: NodeEngineContext, event: Event) -> Updates:
-    """The attempt has no result, and never will."""
+    """Report an attempt that ends without a result."""
     return _tell(context, notes.attempt_interrupted(context))
 
 
@@ -68,20 +69,20 @@ def interrupt_attempt(context: NodeEngineContext, event: Event) -> Updates:
 
 @bindings.action
 def schedule_retry(context: NodeEngineContext, event: Event) -> Updates:
-    """The same node again, later."""
+    """Count a retry of the same node, and report the delay."""
     changes = walk.retried(context)
     return assigned(changes), schedule_wait(_after(context, changes), event)
 
 
 @bindings.action
 def schedule_wait(context: NodeEngineContext, event: Event) -> Updates:
-    """Say how long the wait is."""
+    """Report the delay before the next attempt."""
     return _tell(context, notes.retry_scheduled(context, planned_delay_ms(context)))
 
 
 @bindings.action
 def take_way(context: NodeEngineContext, event: Event) -> Updates:
-    """Set the node that the decision leads to, on or back."""
+    """Move to the node that the decision leads to, forward or back."""
     before, target = context.node_name, target_of(context)
     if is_way_back(context):
         changes = walk.went_back(context, target)
@@ -98,7 +99,7 @@ def take_way(context: NodeEngineContext, event: Event) -> Updates:
 
 @bindings.action
 def note_stop(context: NodeEngineContext, event: Event) -> Updates:
-    """Remember why; the first reason stands. Whatever a reason is, it stops the run."""
+    """Record the reason of a stop; the first one counts. The run stops whatever the text of the reason."""
     if context.stop_reason is not None:
         return None
     return assign(stop_reason=str(event.data.get("reason") or REQUESTED))
@@ -106,19 +107,19 @@ def note_stop(context: NodeEngineContext, event: Event) -> Updates:
 
 @bindings.action
 def take_verdict(context: NodeEngineContext, event: Event) -> Updates:
-    """`should_stop` says why."""
+    """Record the reason that `should_stop` gave."""
     return assign(stop_reason=event.output["reason"] or REQUESTED)
 
 
 @bindings.action
 def stop_by_budget(context: NodeEngineContext, event: Event) -> Updates:
-    """Name the budget that is used up."""
+    """Record which budget is used up as the reason of the stop."""
     return assign(stop_reason=walk.spent_budget(context, event.at_ms))
 
 
 @bindings.action
 def stop_out_of_time(context: NodeEngineContext, event: Event) -> Updates:
-    """The budget of time ran out in the middle of an attempt."""
+    """Record that the time budget ran out during an attempt."""
     return assign(stop_reason=OUT_OF_TIME)
 
 
@@ -127,44 +128,44 @@ def stop_out_of_time(context: NodeEngineContext, event: Event) -> Updates:
 
 @bindings.action
 def fail_input(context: NodeEngineContext, event: Event) -> Updates:
-    """The run was not given what it cannot begin without."""
+    """Fail the run: its input lacks the first node or the seed."""
     return _failed("missing_input", notes.input_failure(context))
 
 
 @bindings.action
 def fail_node(context: NodeEngineContext, event: Event) -> Updates:
-    """The node failed, and nothing is left to try."""
+    """Fail the run: the node failed, and neither a retry nor another node is left."""
     return _failed("node_failed", notes.node_failure(context))
 
 
 @bindings.action
 def fail_backtracking(context: NodeEngineContext, event: Event) -> Updates:
-    """The walk has gone back as often as it may."""
+    """Fail the run: the bound of steps back is used up."""
     return _failed("backtrack_limit", notes.backtracking_failure(context))
 
 
 @bindings.action
 def fail_undecidable(context: NodeEngineContext, event: Event) -> Updates:
-    """Nothing follows from the result (C-60)."""
+    """Fail the run: no decision follows from the result (C-60)."""
     return _failed("undecidable_result", notes.undecidable(context))
 
 
 @bindings.action
 def fail_call(context: NodeEngineContext, event: Event, *, reason: FailureReason) -> Updates:
-    """A call to the world failed; what the attempt did is in the journal, and in the output (C-64)."""
+    """Fail the run: an actor's call failed; the attempt's result is in the journal and in the output (C-64)."""
     return _failed(reason, notes.call_failure(context, event.error, reason))
 
 
 @bindings.action
 def log_persist_failure(context: NodeEngineContext, event: Event) -> Updates:
-    """The run ends anyway; the attempt without a result is in the journal alone."""
+    """Log that an interrupted attempt could not be persisted; the run ends anyway, the journal has the attempt."""
     error = notes.call_failure(context, event.error, "persist_failed")
     return log(f"on_persist failed: {error.message}", "error", **notes.log_fields(context))
 
 
 @bindings.action
 def end_run(context: NodeEngineContext, event: Event, *, outcome: Ending) -> Updates:
-    """Say how the run ended."""
+    """Record and report the outcome of the run."""
     reason = context.stop_reason if outcome == "stopped" else context.reason
     changes = {"outcome": outcome, "reason": reason}
     return assigned(changes), *_tell(context, notes.run_ended(_after(context, changes)))

@@ -1,6 +1,6 @@
-"""Actors of the node engine: the attempt, the question whether to stop, what keeps and what is told. All I/O is here.
+"""Actors of the node engine: run_once, should_stop, on_persist, on_attempt. Only they do I/O.
 
-Each reads the machine's JSON, makes one call of `ports`, and answers JSON.
+Each reads the machine's JSON, makes one call of `ports`, and returns JSON.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rawko.runtime.actor_kinds import immediate
 
 
 def actors(ports: NodeEnginePorts) -> Bindings:
-    """The machine's actors on these ports."""
+    """Bind the machine's actors to these ports."""
     bound = Bindings()
     bound.add("actor", "run_once", partial(_run_once, ports))
     asks = _go_on if ports.should_stop is never_stop else partial(_should_stop, ports)
@@ -35,7 +35,7 @@ async def _run_once(ports: NodeEnginePorts, input: Mapping[str, Any]) -> Mapping
 
 @immediate
 def _go_on(input: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Nobody is to be asked."""
+    """The answer where no `should_stop` is given."""
     return {"stop": False, "reason": None}
 
 
@@ -53,6 +53,6 @@ async def _on_attempt(ports: NodeEnginePorts, input: Mapping[str, Any]) -> None:
 
 
 def _state(given: Mapping[str, Any]) -> RunState:
-    """A state of its own for whoever is called: what they change in it is nobody's."""
+    """A RunState copied from the input, so that changes by the callee do not reach the machine's context."""
     own = {"path": tuple(given["path"]), "data": thaw(given["data"]), "result": thaw(given["result"])}
     return RunState.model_validate({**fields_of(given), **own})

@@ -1,7 +1,7 @@
-"""What a walk over nodes is given, what it remembers, and what it comes to: the domain of the node engine.
+"""The input, context and result of a walk over nodes: the data of the node engine.
 
-All of it is JSON (C-26). In guards and actions the context is a frozen record with these fields; the plain loop holds
-a `NodeEngineContext` itself. Ports, handlers and callbacks are no data: they stand in `nodes` and `actors`.
+All of it is JSON (C-26). Guards and actions get the context as a frozen record with these fields; the plain loop has
+a `NodeEngineContext` itself. Ports, handlers and callbacks are not data: they are in `nodes` and `actors`.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ CALLBACKS: Final[tuple[CallbackName, ...]] = ("on_persist", "on_attempt")
 Limit = Annotated[int, Field(ge=1)]
 
 PATH_LIMIT = 32
-"""Nodes that a walk remembers, so that it can go back; older ones are forgotten."""
+"""Most nodes that a walk remembers for going back; older ones are dropped."""
 
 REQUESTED = "requested"
-"""Why a run stopped that was told to stop without a reason."""
+"""The stop reason of a run that was asked to stop without a reason."""
 
 OUT_OF_TIME: Final[BudgetReason] = "wall_time"
 
 
 class Budgets(Data):
-    """What a run may use; None is no bound. `wall_ms` counts from the start of the run (NE-007, NE-011)."""
+    """Bounds of a run; None: unbounded. `wall_ms` counts from the start of the run (NE-007, NE-011)."""
 
     attempts: Limit | None = 1_000
     tokens: Limit | None = None
@@ -57,20 +57,20 @@ class StopCheck(Data):
 
 
 class RunState(Data):
-    """Where a walk stands; what `on_persist` is given, and what a run can go on from.
+    """The state of a walk: `on_persist` gets it, and a run can be resumed from it.
 
     Attributes:
-        node_name: "" is what a run has that was given none; it fails before its first attempt.
-        step_ordinal: Attempts begun so far, so the number of the current one.
+        node_name: The current node; "" in a run that was given none, which fails before its first attempt.
+        step_ordinal: Attempts begun so far, which is the number of the current one.
         retries: Retries of the current node since it was entered.
-        backtracks: Ways back taken in the whole run.
-        path: Nodes on the way to the current one, oldest first, at most PATH_LIMIT.
-        data: What the nodes know.
+        backtracks: Steps back in the whole run.
+        path: Nodes before the current one, oldest first, at most PATH_LIMIT.
+        data: The data that nodes share and change.
         tokens: Used so far.
         started_at_ms: Epoch milliseconds; None before the start.
-        is_degraded: The run has gone on somewhere else after a failure (C-60).
-        result: Of the last attempt, until the next one begins. A run that is given a state with one decides on it
-            before anything else.
+        is_degraded: After a failure the run has continued at another node (C-60).
+        result: Of the last attempt, until the next one begins. A run that starts with a state that has a result first
+            decides on it.
     """
 
     node_name: str = ""
@@ -89,22 +89,22 @@ STATE_FIELDS: tuple[str, ...] = tuple(RunState.model_fields)
 
 
 class NodeEngineContext(RunState):
-    """Input and memory of one run.
+    """The input and the state of one run.
 
-    A walk must know where it begins and what its chance comes from (C-67): a run without `node_name` or `seed` fails
-    when it is started. Their defaults are for those who look at the machine and do not run it: lint, paths, tests.
+    A walk needs a first node and a source of randomness (C-67): a run without `node_name` or `seed` fails when it is
+    started. Their defaults are for uses that run nothing: lint, proofs of paths, tests.
 
     Attributes:
-        policy: Who decides on retry, backoff and backtrack: the engine, or the chart (NE-020).
-        policies: By what; the engine has its own copy.
+        policy: Whether the engine or the chart decides on retry, backoff and backtrack (NE-020).
+        policies: The policies for these decisions; the engine has a copy of its own.
         ctx: Free data for the nodes.
-        check_every_ms: During waits `should_stop` is asked so often (C-62).
+        check_every_ms: Time between two calls of `should_stop` during a delay (C-62).
         attempt_timeout_ms: Bound of one `run_once`; the nodes' own bounds are shorter.
         call_timeout_ms: Bound of one `should_stop`, `on_persist` or `on_attempt`.
-        callbacks: Those that somebody waits for; the others are not called. The drivers set it by what they are given.
-        stop_reason: Somebody has asked to stop; None while nobody has.
-        outcome, reason: How it ended, and why: a FailureReason, a BudgetReason, or what whoever stopped it said.
-        error: What it failed with.
+        callbacks: The callbacks to call; the drivers derive them from the ports.
+        stop_reason: Why the run was asked to stop; None: it was not.
+        outcome, reason: How the run ended, and why: a FailureReason, a BudgetReason, or the reason of the stop.
+        error: The error of a failed run.
     """
 
     seed: int | str = ""
@@ -125,7 +125,7 @@ class NodeEngineContext(RunState):
 
 
 class RunReport(Data):
-    """What a run came to; the same from both drivers."""
+    """The result of a run; both drivers give the same."""
 
     run_id: str
     outcome: Ending
@@ -135,14 +135,14 @@ class RunReport(Data):
 
 
 def context_from(state: RunState, *, seed: int | str, **settings: Any) -> NodeEngineContext:
-    """The input of a run that goes on from a state that was persisted.
+    """The input of a run that resumes from a persisted state.
 
     Raises:
-        pydantic.ValidationError: A setting that there is not, or a wrong value.
+        pydantic.ValidationError: An unknown setting, or a wrong value.
     """
     return NodeEngineContext.model_validate({**state.to_json(), "seed": seed, **settings})
 
 
 def state_of(context: NodeEngineContext) -> dict[str, Any]:
-    """The fields of the RunState in a context, as they stand there."""
+    """The fields of the context that make up a RunState, with their values."""
     return {name: getattr(context, name) for name in STATE_FIELDS}

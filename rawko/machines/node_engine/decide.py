@@ -1,6 +1,6 @@
-"""What follows from an attempt: one total table, asked from the top (NE-010, C-60). Pure.
+"""The decision after an attempt: one total table, evaluated from the top (NE-010, C-60). Pure.
 
-The chart's state `deciding` asks the same questions as guards, in the same order; a test compares the two on every
+The chart's state `deciding` has the same conditions as guards, in the same order; a test compares the two for every
 kind of result.
 """
 
@@ -26,20 +26,20 @@ Question: TypeAlias = Callable[[NodeEngineContext], bool]
 
 
 def exceeds_backtracks(context: NodeEngineContext) -> bool:
-    """The way leads back once more than the policies allow: walks do not go round for ever."""
+    """The decision would be a step back, and the run has made as many as the policies allow."""
     if context.backtracks < context.policies.max_backtracks:
         return False
     return is_backtracked(context) or policy_backtracks(context)
 
 
 def retries_same_node(context: NodeEngineContext) -> bool:
-    """(1) The engine asks for the same node again; a delay of 0 is one, too (C-63)."""
+    """(1) The engine asks for the same node again; a delay of 0 is a retry, too (C-63)."""
     result = context.result
     return result is not None and result.retry_delay_ms is not None and result.next_node == context.node_name
 
 
 def waits_before_next(context: NodeEngineContext) -> bool:
-    """(1b) The engine asks for another node, after a delay (C-60)."""
+    """(1b) The engine asks for another node after a delay (C-60)."""
     result = context.result
     return (
         result is not None
@@ -50,23 +50,23 @@ def waits_before_next(context: NodeEngineContext) -> bool:
 
 
 def is_backtracked(context: NodeEngineContext) -> bool:
-    """(2) The engine goes back."""
+    """(2) The engine asks for a step back."""
     result = context.result
     return result is not None and result.backtracked and result.next_node is not None
 
 
 def is_success_with_next(context: NodeEngineContext) -> bool:
-    """(3) The node did its work, and another one follows."""
+    """(3) The node succeeded, and the result names a next node."""
     return is_success(context) and _next(context) is not None
 
 
 def is_success(context: NodeEngineContext) -> bool:
-    """(4) The node did its work; asked after (3), nothing follows."""
+    """(4) The node succeeded; evaluated after (3), so no next node is named."""
     return context.result is not None and context.result.outcome == "SUCCESS"
 
 
 def policy_retries(context: NodeEngineContext) -> bool:
-    """The chart decides, and the node may be tried again (NE-020)."""
+    """The chart decides, and the node may be retried (NE-020)."""
     if not _is_charts(context):
         return False
     assert context.result is not None
@@ -75,29 +75,29 @@ def policy_retries(context: NodeEngineContext) -> bool:
 
 
 def policy_falls_back(context: NodeEngineContext) -> bool:
-    """The chart decides, and the node says where its failure leads; asked after `policy_retries`."""
+    """The chart decides, and the node's policy has `on_failure`; evaluated after `policy_retries`."""
     return _is_charts(context) and policy_of(context.policies, context.node_name).on_failure is not None
 
 
 def policy_backtracks(context: NodeEngineContext) -> bool:
-    """The chart decides, nothing else is left, and the node's failure may lead back."""
+    """The chart decides, no retry and no `on_failure` is left, and the node's policy allows a step back."""
     if not _is_charts(context) or policy_retries(context) or policy_falls_back(context):
         return False
     return backtrack_target(context, policy_of(context.policies, context.node_name)) is not None
 
 
 def is_failure_with_next(context: NodeEngineContext) -> bool:
-    """(4b) The node failed, and the engine has chosen where to go on all the same (C-60)."""
+    """(4b) The node failed, and the engine named a node to continue with (C-60)."""
     return is_failure(context) and _next(context) is not None
 
 
 def is_failure(context: NodeEngineContext) -> bool:
-    """(5) The node failed; asked after (4b), nothing follows."""
+    """(5) The node failed; evaluated after (4b), so no next node is named."""
     return context.result is not None and context.result.outcome == "FAILURE"
 
 
 def _is_charts(context: NodeEngineContext) -> bool:
-    """A failure that the engine has left to the chart."""
+    """The node failed, and the engine left the decision to the chart."""
     return context.policy == "chart" and is_failure(context) and _next(context) is None
 
 
@@ -118,16 +118,16 @@ TABLE: Final[tuple[tuple[Question, Decision], ...]] = (
     (is_failure_with_next, "transition"),
     (is_failure, "fail_node"),
 )
-"""Questions in the order in which they are asked; what none of them knows is undecidable."""
+"""Conditions in the order in which they are evaluated; where none holds, the result is undecidable."""
 
 
 def decide(context: NodeEngineContext) -> Decision:
-    """What follows from the last attempt. Total: every context has an answer, also without any result."""
+    """The decision after the last attempt. Total: every context has one, even without a result."""
     return next((decision for asks, decision in TABLE if asks(context)), "fail_undecidable")
 
 
 def target_of(context: NodeEngineContext) -> str:
-    """Where a transition or a way back leads: as the engine says, else as the policies say."""
+    """The node that a transition or a step back leads to: named by the engine, else by the policies."""
     named = _next(context)
     if named is not None:
         return named
@@ -138,14 +138,14 @@ def target_of(context: NodeEngineContext) -> str:
 
 
 def is_way_back(context: NodeEngineContext) -> bool:
-    """Whether the way to `target_of` is one back, so that it counts against the bound of backtracks."""
+    """Whether moving to `target_of` is a step back, which counts against the bound of backtracks."""
     if _next(context) is not None:
         return is_backtracked(context)
     return not policy_falls_back(context) and policy_backtracks(context)
 
 
 def planned_delay_ms(context: NodeEngineContext) -> int:
-    """How long the wait before the next attempt is, the retry being counted already (NE-005, C-63)."""
+    """Milliseconds before the next attempt; `context.retries` already counts this retry (NE-005, C-63)."""
     result = context.result
     assert result is not None
     if result.retry_delay_ms is not None:

@@ -1,4 +1,4 @@
-"""The engine: one attempt of one node, whatever its handler does. It never raises for what a handler does."""
+"""The engine: runs one attempt of one node. A failure of the node's handler becomes a result, never an exception."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class NodeEngine:
     """Runs nodes of a registry, one attempt at a time (NE-001, NE-009).
 
     Args:
-        policy: "engine": retry, backoff and ways back are decided here, and the result says them. "chart": the result
-            is the node's own, and the machine decides (NE-020).
+        policy: "engine": the engine decides on retry, backoff and steps back, and its results contain the decision.
+            "chart": the result is the node's own, and the machine decides (NE-020).
 
     Raises:
         UnknownNode: A policy names a node that is not registered.
@@ -39,10 +39,10 @@ class NodeEngine:
     async def run_once(
         self, node: str, state: RunState, ports: Adapters, ctx: Mapping[str, Any], seed: int | str
     ) -> EngineResult:
-        """One attempt. A handler that raises, answers nonsense or does not end in time has failed.
+        """Run one attempt. A handler that raises, returns an invalid value or times out gives a failed result.
 
         Raises:
-            UnknownNode: There is no such node.
+            UnknownNode: No node of this name is registered.
         """
         entry = self.nodes.get(node)
         policy = policy_of(self.policies, node)
@@ -56,15 +56,15 @@ class NodeEngine:
         except TimeoutError as error:
             late = f"did not end within {policy.timeout_ms} ms"
             result = _failure(node, late if bound.expired() else _said(error), "timeout")
-        except Exception as error:  # noqa: BLE001 - foreign code: its failure is a result, not a crash of ours
+        except Exception as error:  # noqa: BLE001 - a handler is foreign code: its failure is a result
             result = _failure(node, _said(error), "tool_failure")
         return applied(result, state, self.policies, seed) if self.policy == "engine" else result
 
     def _read(self, node: str, outcome: object, policy: NodePolicy) -> EngineResult:
-        """The handler's answer as a result; where a success names no node, the policy does.
+        """The handler's answer as a result; a success without a next node gets that of the policy.
 
         Raises:
-            UnknownNode: It names a node that is not registered.
+            UnknownNode: The answer names a node that is not registered.
         """
         if not isinstance(outcome, NodeOutcome):
             told = f"answered {outcome!r:.80}; accepted: succeeded(...) or failed(...)"
@@ -87,10 +87,10 @@ class NodeEngine:
 
 
 def require_known(nodes: NodeRegistry, policies: Policies) -> None:
-    """Check that policies speak of registered nodes.
+    """Check that policies name only registered nodes.
 
     Raises:
-        UnknownNode: The message says which policy names it.
+        UnknownNode: The message says which policy names the node.
     """
     for name in policies.nodes:
         nodes.get(name, "a policy")

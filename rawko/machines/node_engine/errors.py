@@ -2,10 +2,10 @@
 
 NodeEngineError
 ├── UnknownNode     no node of that name is registered
-├── DuplicateNode   two nodes with one name
+├── DuplicateNode   two nodes have the same name
 ├── MissingPort     a node needs a port that no adapter is bound to
 ├── MissingInput    a run has no seed, or no first node
-├── UnknownDriver   AGENT_DRIVER names no driver
+├── UnknownDriver   AGENT_DRIVER does not name a driver
 ├── LeaseTaken      another worker has the run
 └── LeaseLost       the run belongs to another worker now
 """
@@ -41,7 +41,7 @@ class DuplicateNode(NodeEngineError):
 
 
 class MissingPort(NodeEngineError):
-    """The port `port` is not bound. `node` needs it; "" where nobody has declared it."""
+    """`port` has no adapter. `node` declares the port; "" where no node does."""
 
     def __init__(self, port: str, bound: Iterable[str], node: str = "") -> None:
         whose = f" of node {node!r}" if node else ""
@@ -51,7 +51,7 @@ class MissingPort(NodeEngineError):
 
 
 class MissingInput(NodeEngineError):
-    """`names` of the context have no value, and no run can begin without."""
+    """The context fields `names` are empty, and every run needs them."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self.names = tuple(names)
@@ -60,7 +60,7 @@ class MissingInput(NodeEngineError):
 
 
 class UnknownDriver(NodeEngineError):
-    """`name` is no driver."""
+    """`name` is not the name of a driver."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         super().__init__(f"AGENT_DRIVER is {name!r}{accepted(known, found=name)}")
@@ -78,7 +78,7 @@ class LeaseTaken(NodeEngineError):
 
 
 class LeaseLost(NodeEngineError):
-    """`owner` has the run no more."""
+    """`owner` does not have the run's lease any more."""
 
     def __init__(self, run_id: str, owner: str) -> None:
         super().__init__(f"run {run_id!r} does not belong to {owner!r} any more")

@@ -1,6 +1,6 @@
-"""Guards of the node engine: pure questions about the context and the event, one function per name in the chart.
+"""Guards of the node engine: pure conditions on context and event, one function per name in the chart.
 
-Those of the state `deciding` are the questions of `decide`.
+The guards of the state `deciding` are the conditions of `decide`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ bindings = Bindings()
 
 @bindings.guard
 def lacks_input(context: NodeEngineContext, event: Event) -> bool:
-    """There is no first node, or no seed (C-67)."""
+    """The first node or the seed is missing (C-67)."""
     return bool(walk.missing_input(context))
 
 
@@ -28,13 +28,13 @@ def has_result(context: NodeEngineContext, event: Event) -> bool:
 
 @bindings.guard
 def has_failed(context: NodeEngineContext, event: Event) -> bool:
-    """Something went wrong that ends the run."""
+    """An error that ends the run is recorded."""
     return context.error is not None
 
 
 @bindings.guard
 def has_callback(context: NodeEngineContext, event: Event, *, name: CallbackName) -> bool:
-    """Somebody waits for that callback."""
+    """This callback is to be called."""
     return name in context.callbacks
 
 
@@ -43,7 +43,7 @@ def has_callback(context: NodeEngineContext, event: Event, *, name: CallbackName
 
 @bindings.guard
 def is_stopping(context: NodeEngineContext, event: Event) -> bool:
-    """Somebody has asked to stop."""
+    """The run was asked to stop."""
     return context.stop_reason is not None
 
 
@@ -55,13 +55,13 @@ def is_budget_spent(context: NodeEngineContext, event: Event) -> bool:
 
 @bindings.guard
 def is_out_of_time(context: NodeEngineContext, event: Event) -> bool:
-    """The budget of time is used up."""
+    """The time budget is used up."""
     return walk.is_out_of_time(context, event.at_ms)
 
 
 @bindings.guard
 def says_stop(context: NodeEngineContext, event: Event) -> bool:
-    """`should_stop` says so."""
+    """`should_stop` answered that the run must stop."""
     return bool(event.output["stop"])
 
 

@@ -1,4 +1,4 @@
-"""What the machine's actors are given, how long it waits, and what it gives back. Pure."""
+"""The inputs of the machine's actors, its delays and its output. Pure."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ bindings.add("context", "NodeEngineContext", NodeEngineContext)
 
 @bindings.input
 def call_input(context: NodeEngineContext, event: Event) -> dict[str, Any]:
-    """Whose stop is asked for."""
+    """The id of the run, for `should_stop`."""
     return {"run_id": context.run_id}
 
 
 @bindings.input
 def run_once_input(context: NodeEngineContext, event: Event) -> dict[str, Any]:
-    """NE-009: the node, and the state that it begins with."""
+    """The node, and the state before the attempt (NE-009)."""
     return {"current_node": context.node_name, "state": state_of(context), "ctx": context.ctx, "seed": context.seed}
 
 
 @bindings.input
 def persist_input(context: NodeEngineContext, event: Event) -> dict[str, Any]:
-    """NE-006: (state, events, node_name)."""
+    """The arguments of `on_persist`: (state, events, node_name) (NE-006)."""
     assert context.result is not None
     return {"state": state_of(context), "events": context.result.events, "node_name": context.node_name}
 
 
 @bindings.input
 def persist_interrupted_input(context: NodeEngineContext, event: Event) -> dict[str, Any]:
-    """As `persist_input`, for an attempt without a result: its one event says so."""
+    """As `persist_input`, for an attempt without a result; its one event is the interruption."""
     return {
         "state": state_of(context),
         "events": [interruption(context)],
@@ -44,13 +44,13 @@ def persist_interrupted_input(context: NodeEngineContext, event: Event) -> dict[
 
 
 def interruption(context: NodeEngineContext) -> dict[str, Any]:
-    """The event that is persisted of an attempt without a result."""
+    """The event that is persisted for an attempt without a result."""
     return {"type": notes.INTERRUPTED, **notes.attempt_interrupted(context).data}
 
 
 @bindings.input
 def report_input(context: NodeEngineContext, event: Event) -> dict[str, Any]:
-    """NE-006: the engine's result."""
+    """The result of the attempt, for `on_attempt` (NE-006)."""
     return {"result": context.result}
 
 
@@ -62,25 +62,25 @@ def retry_delay(context: NodeEngineContext, event: Event) -> int:
 
 @bindings.delay
 def check_interval(context: NodeEngineContext, event: Event) -> int:
-    """Milliseconds between two looks at whether to stop, during a wait."""
+    """Milliseconds between two calls of `should_stop` during a delay."""
     return context.check_every_ms
 
 
 @bindings.delay
 def attempt_timeout(context: NodeEngineContext, event: Event) -> int:
-    """Milliseconds that an attempt may take from now on."""
+    """Milliseconds that an attempt that starts now may take."""
     return walk.attempt_bound_ms(context, event.at_ms)
 
 
 @bindings.delay
 def call_timeout(context: NodeEngineContext, event: Event) -> int:
-    """Milliseconds that any other call to the world may take."""
+    """Milliseconds that a call of `should_stop`, `on_persist` or `on_attempt` may take."""
     return context.call_timeout_ms
 
 
 @bindings.output
 def run_report(context: NodeEngineContext, event: Event) -> dict[str, Any]:
-    """A RunReport. `error` only of a failure."""
+    """A RunReport; `error` only of a failed run."""
     return {
         "run_id": context.run_id,
         "outcome": context.outcome,

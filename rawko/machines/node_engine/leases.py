@@ -1,7 +1,7 @@
-"""Leases: which worker a run belongs to, until when; kept in the journal, so that any journal will do. Pure.
+"""Leases: which worker may run a run, and until when; stored in the run's journal, so any journal will do. Pure.
 
-A lease is a log of its own in the journal, `<run>.lease`. Its epoch is the journal's: whoever takes a lease over begins
-a new epoch, and the journal refuses every later word of the one before (NE-011).
+A lease is a log of its own in the journal, `<run>.lease`, and its epoch is the log's epoch: a worker that takes a lease
+over begins a new epoch, and the journal refuses later rows of the epoch before (NE-011).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import Journal, StepRecord
 
 TTL_MS: Final = 30_000
-"""How long a lease holds that is not renewed."""
+"""Milliseconds after which a lease expires unless it is renewed."""
 
 HELD: Final = "LEASE_HELD"
 RELEASED: Final = "LEASE_RELEASED"
@@ -22,11 +22,11 @@ RELEASED: Final = "LEASE_RELEASED"
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A run that belongs to a worker until `expires_at_ms` (epoch milliseconds).
+    """The right of one worker to a run, until `expires_at_ms` (epoch milliseconds).
 
     Attributes:
         epoch: Grows with each worker that takes the run.
-        seq: Of its last word in the journal.
+        seq: Number of its last row in the journal.
     """
 
     run_id: str
@@ -37,31 +37,31 @@ class Lease:
 
 
 class Leases(Protocol):
-    """Who gives runs to workers, each to one at a time."""
+    """The port that gives each run to one worker at a time."""
 
     async def acquire(self, run_id: str, owner: str, now_ms: int, *, dead: str | None = None) -> Lease:
-        """Take a run that is free, or whose lease has expired, or that the same owner left behind.
+        """Take a run that is free, whose lease has expired, or that the same owner has not released.
 
         Args:
-            dead: An owner of whom is known that he does not live any more; his lease holds no longer.
+            dead: An owner that is known to have ended; its lease counts as expired.
 
         Raises:
-            LeaseTaken: Another worker has it.
+            LeaseTaken: Another worker has the run.
             JournalError: The store failed.
         """
         ...
 
     async def renew(self, lease: Lease, now_ms: int) -> Lease:
-        """The lease, holding longer.
+        """The lease with a later expiry.
 
         Raises:
             LeaseLost: Another worker has taken it.
-            JournalError: The store failed; the lease holds as long as it did.
+            JournalError: The store failed; the lease expires when it did before.
         """
         ...
 
     async def release(self, lease: Lease, now_ms: int) -> None:
-        """Give the run back.
+        """Release the run.
 
         Raises:
             LeaseLost, JournalError: As `renew`.
@@ -70,10 +70,10 @@ class Leases(Protocol):
 
 
 class JournalLeases:
-    """Leases over a Journal.
+    """Leases stored in a Journal.
 
     Args:
-        ttl_ms: How long a lease holds that is not renewed.
+        ttl_ms: Milliseconds after which a lease expires unless it is renewed.
     """
 
     def __init__(self, journal: Journal, *, ttl_ms: int = TTL_MS) -> None:
@@ -86,7 +86,7 @@ class JournalLeases:
         seq = await self._journal.last_seq(_log_of(run_id))
         try:
             return await self._write(Lease(run_id, owner, epoch, seq, now_ms + self.ttl_ms), HELD, now_ms)
-        except LeaseLost:  # somebody began a later epoch between our two calls
+        except LeaseLost:  # another worker began a later epoch between our two calls
             await self._require_free(run_id, (owner, dead), now_ms)
             raise LeaseTaken(run_id, "another worker", now_ms + self.ttl_ms) from None
 
@@ -102,7 +102,7 @@ class JournalLeases:
             raise LeaseTaken(run_id, held["owner"], held["expires_at_ms"])
 
     async def _last(self, run_id: str) -> dict[str, Any] | None:
-        """The data of the last word about a run's lease."""
+        """The data of the last row about a run's lease."""
         last = await self._journal.last_seq(_log_of(run_id))
         rows = await self._journal.rows(_log_of(run_id), after=max(last - 1, 0))
         event = rows[-1].event if rows else None

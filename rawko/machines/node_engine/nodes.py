@@ -1,4 +1,4 @@
-"""Nodes, the ports that they need, and the registry: a node is added in one place. Pure; nothing is called here.
+"""Nodes, the ports that they declare, and their registry: a node is added in one place. Pure; calls nothing.
 
 SCREEN = Port[Screen]("screen")
 nodes = NodeRegistry()
@@ -27,14 +27,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)  # no slots: with them, Port[Screen](...) raises in Python 3.11
 class Port(Generic[T]):
-    """What a node needs of the world, by name; T is the Protocol that an adapter has."""
+    """A dependency of a node, by name; T is the Protocol of its adapters."""
 
     name: str
     description: str = field(default="", compare=False)
 
 
 class Adapters:
-    """Which adapter stands behind which port. Frozen: `bound` gives another one."""
+    """The adapters by port. Immutable: `bound` returns a new object."""
 
     def __init__(self, adapters: Mapping[str, object] | None = None) -> None:
         self._adapters = dict(adapters or {})
@@ -45,14 +45,14 @@ class Adapters:
         return tuple(self._adapters)
 
     def bound(self, port: Port[T], adapter: T) -> Adapters:
-        """These adapters and one more, or another one behind that port."""
+        """These adapters with the port bound to this adapter."""
         return Adapters({**self._adapters, port.name: adapter})
 
     def get(self, port: Port[T]) -> T:
         """The adapter of a port.
 
         Raises:
-            MissingPort: None is bound.
+            MissingPort: The port has no adapter.
         """
         if port.name not in self._adapters:
             raise MissingPort(port.name, self._adapters)
@@ -62,7 +62,7 @@ class Adapters:
         return port.name in self._adapters
 
     def only(self, ports: Iterable[Port[Any]]) -> Adapters:
-        """The adapters of some ports: a node sees what it has declared, and nothing else."""
+        """The adapters of these ports only: a node sees the ports that it has declared."""
         names = {port.name for port in ports}
         return Adapters({name: adapter for name, adapter in self._adapters.items() if name in names})
 
@@ -75,13 +75,13 @@ class Adapters:
 
 @dataclass(frozen=True, slots=True)
 class NodeCall:
-    """One attempt of a node.
+    """The arguments of one attempt of a node.
 
     Attributes:
-        state: Where the walk stands; `state.data` is what the nodes know.
-        adapters: Those of the ports that the node has declared.
+        state: The state of the walk; `state.data` is the data of the nodes.
+        adapters: The adapters of the ports that the node has declared.
         ctx: The run's free data.
-        seed: The run's only source of chance.
+        seed: The run's only source of randomness.
     """
 
     node: str
@@ -99,27 +99,27 @@ class NodeCall:
         return self.adapters.get(port)
 
     def chance(self, purpose: str = "") -> float:
-        """A number in [0, 1) that seed, attempt and purpose settle: a replay draws the same (C-67)."""
+        """A number in [0, 1) computed from seed, attempt and purpose: a replay gets the same (C-67)."""
         return int(self.replay_id(purpose)[:12], 16) / 16**12
 
     def replay_id(self, purpose: str = "") -> str:
-        """An id for what this attempt creates, the same in every replay (C-67)."""
+        """An id for something that this attempt creates, the same in every replay (C-67)."""
         text = f"{self.seed}:{self.node}:{self.state.step_ordinal}:{purpose}"
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
 class NodeOutcome:
-    """What a handler says of its attempt; made by `succeeded` and `failed`.
+    """The answer of a handler; made by `succeeded` and `failed`.
 
     Attributes:
-        next_node: Where to go on; None leaves that to the policies.
+        next_node: The node to continue with; None: the policies decide.
         data: Changes of the state's data, by key.
-        events: What it tells, for whoever persists.
-        tokens: What it used.
+        events: Events for `on_persist`.
+        tokens: Tokens used.
         message, category: Of a failure.
         is_retryable: The same attempt may succeed later.
-        retry_after_ms: How long whatever failed asks to wait.
+        retry_after_ms: The delay that the failed service asks for.
     """
 
     is_success: bool
@@ -140,7 +140,7 @@ def succeeded(
     events: Sequence[Mapping[str, Any]] = (),
     tokens: int = 0,
 ) -> NodeOutcome:
-    """The attempt did what the node is for. Without `next_node` the node's policy says where to go on."""
+    """A successful attempt. Without `next_node` the node's policy says which node follows."""
     return NodeOutcome(True, next_node, data or {}, events, tokens)
 
 
@@ -155,7 +155,7 @@ def failed(
     events: Sequence[Mapping[str, Any]] = (),
     tokens: int = 0,
 ) -> NodeOutcome:
-    """The attempt failed. With `next_node` the run goes on there at once, degraded; else the policies decide."""
+    """A failed attempt. With `next_node` the run continues there at once, degraded; else the policies decide."""
     return NodeOutcome(False, next_node, data or {}, events, tokens, message, category, is_retryable, retry_after_ms)
 
 
@@ -186,14 +186,14 @@ class NodeRegistry:
         """Register a node.
 
         Raises:
-            DuplicateNode: One of that name is there.
+            DuplicateNode: A node of this name is registered already.
         """
         if node.name in self._nodes:
             raise DuplicateNode(node.name)
         self._nodes[node.name] = node
 
     def node(self, name: str | None = None, *, ports: Iterable[Port[Any]] = ()) -> Callable[[H], H]:
-        """Register the decorated async function as a node, under its own name or another."""
+        """Register the decorated async function as a node, under `name` or its own name."""
 
         def register(handler: H) -> H:
             own = str(getattr(handler, "__name__", repr(handler)))
@@ -203,10 +203,10 @@ class NodeRegistry:
         return register
 
     def get(self, name: str, where: str = "") -> Node:
-        """The node of a name; `where` says who names it, for the message.
+        """The node of this name; `where` says who names it, for the message.
 
         Raises:
-            UnknownNode: There is none; the message has the nearest spelling.
+            UnknownNode: No such node; the message has the nearest name.
         """
         found = self._nodes.get(name)
         if found is None:
@@ -214,7 +214,7 @@ class NodeRegistry:
         return found
 
     def require_ports(self, adapters: Adapters) -> None:
-        """Check that every node has all it needs.
+        """Check that all ports of all nodes have adapters.
 
         Raises:
             MissingPort: A port has no adapter.

@@ -1,4 +1,4 @@
-"""What a run tells of itself: for each happening one event for observers and one line for the log (NE-012). Pure."""
+"""Reports of a run: for each change one event for observers and one line for the log (NE-012). Pure."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ MODULE: Final = "agent"
 ACTOR: Final = "worker"
 
 INTERRUPTED: Final = "ATTEMPT_INTERRUPTED"
-"""Type of the one event that is persisted of an attempt without a result."""
+"""Type of the one event that is persisted for an attempt without a result."""
 
 
 class Note(NamedTuple):
-    """An event {event, data}, and the log line that says the same."""
+    """An event (name and data), and the log line with the same content."""
 
     event: str
     data: dict[str, Any]
@@ -27,7 +27,7 @@ class Note(NamedTuple):
 
 
 def log_fields(context: NodeEngineContext) -> dict[str, Any]:
-    """The fields that every line has (NE-012)."""
+    """The fields of every log line (NE-012)."""
     return {
         "module": MODULE,
         "actor": ACTOR,
@@ -42,7 +42,7 @@ def run_started(context: NodeEngineContext) -> Note:
 
 
 def attempt_started(context: NodeEngineContext) -> Note:
-    """The attempt is numbered already."""
+    """`context` already has the number of the attempt."""
     data = {"node_name": context.node_name, "step_ordinal": context.step_ordinal}
     return Note("ATTEMPT_STARTED", data, f"Attempt {context.step_ordinal} of {context.node_name!r}")
 
@@ -57,7 +57,7 @@ def attempt_done(context: NodeEngineContext, result: Any) -> Note:
 
 
 def _json(result: Any) -> Any:
-    """A result as JSON: in the machine's context it is already."""
+    """A result as JSON; a result in the machine's context is JSON already."""
     return result if isinstance(result, Record) else result.to_json()
 
 
@@ -73,7 +73,7 @@ def retry_scheduled(context: NodeEngineContext, delay_ms: int) -> Note:
 
 
 def transitioned(before: str, context: NodeEngineContext, *, is_degraded: bool) -> Note:
-    """`context` is after the transition."""
+    """`context` is the one after the transition."""
     data = {"from_node": before, "to_node": context.node_name, "is_degraded": is_degraded}
     how = " after a failure" if is_degraded else ""
     message = f"On from {before!r} to {context.node_name!r}{how}"
@@ -81,7 +81,7 @@ def transitioned(before: str, context: NodeEngineContext, *, is_degraded: bool) 
 
 
 def backtracked(before: str, context: NodeEngineContext) -> Note:
-    """`context` is after the step back."""
+    """`context` is the one after the step back."""
     data = {"from_node": before, "to_node": context.node_name, "backtracks": context.backtracks}
     return Note("BACKTRACKED", data, f"Back from {before!r} to {context.node_name!r}", "warning")
 
@@ -98,14 +98,14 @@ UNDECIDABLE: Final = "the engine's result says neither success nor failure"
 
 
 def input_failure(context: NodeEngineContext) -> ErrorContext:
-    """Names what the run was not given."""
+    """An error that names the missing inputs."""
     names = " and ".join(map(repr, missing_input(context)))
     message = f"the input lacks {names}; accepted: the name of a node, and an integer or a text as the seed"
     return ErrorContext(message=message, category="validation_error", attempted="start")
 
 
 def node_failure(context: NodeEngineContext) -> ErrorContext:
-    """What the run failed with where its last node failed."""
+    """The error of a run whose last node failed."""
     result = context.result
     found = result.error if result is not None else None
     return _as_error(found, context, f"node {context.node_name!r} failed")
@@ -116,7 +116,7 @@ def undecidable(context: NodeEngineContext) -> ErrorContext:
 
 
 def backtracking_failure(context: NodeEngineContext) -> ErrorContext:
-    """Names the bound, and what the last node failed with."""
+    """An error with the bound, and the failure of the last node."""
     limit = context.policies.max_backtracks
     last = node_failure(context)
     message = f"the walk has gone back {context.backtracks} times, at most {limit} are allowed; last: {last.message}"
@@ -129,25 +129,25 @@ CALLS: Final[Mapping[str, str]] = {
     "persist_failed": "on_persist",
     "report_failed": "on_attempt",
 }
-"""Which call to the world fails for which reason."""
+"""The call that failed, by failure reason."""
 
 
 def call_failure(context: NodeEngineContext, error: Any, reason: FailureReason) -> ErrorContext:
-    """What a call to the world failed with. `error`: data of an ErrorContext, or nearly."""
+    """The error of a failed call. `error`: the data of an ErrorContext, possibly incomplete."""
     call = CALLS[reason]
     found = _as_error(error, context, f"{call} failed", attempted=call)
-    if found.code == "timeout":  # the driver's own bound, in the same words from both drivers
+    if found.code == "timeout":  # both drivers have a bound of their own; their messages are to be equal
         return found.model_copy(update={"message": f"{call} did not end in time"})
     return found
 
 
 def _as_error(found: Any, context: NodeEngineContext, message: str, attempted: str = "") -> ErrorContext:
-    """An ErrorContext of data that is one already, or nearly: it always has a message and a category."""
+    """An ErrorContext from data that may be incomplete; message and category are filled in."""
     data = found.to_json() if isinstance(found, ErrorContext) else dict(thaw(found)) if found is not None else {}
     known = {name: value for name, value in data.items() if name in ErrorContext.model_fields}
     known["agent"] = known.get("agent") or context.node_name
     known["attempted"] = known.get("attempted") or attempted
     try:
         return ErrorContext.model_validate({"message": message, "category": "unknown", **known})
-    except ValueError:  # words of its own for category or code: what it says still counts
+    except ValueError:  # unknown category or code: the message still counts
         return ErrorContext(agent=context.node_name, message=str(data.get("message", message)), category="unknown")

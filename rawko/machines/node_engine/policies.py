@@ -1,7 +1,7 @@
-"""Retry, backoff, backtrack and transition as data, and what follows from it for a failed attempt. Pure.
+"""Policies for retry, backoff, backtrack and transition, and the decisions about a failed attempt from them. Pure.
 
-The engine asks these functions where it decides itself, the chart's guards and delays ask them where the chart does
-(`policy: chart`); so both walk the same way (NE-020).
+The engine calls these functions where it decides itself; the chart's guards and delays call them where the chart does
+(`policy: chart`). Both therefore walk the same way (NE-020).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from rawko.vocabulary.documents import parse_document
 
 
 class RetryPolicy(Data):
-    """How often a node is tried again, and how long that waits: doubling from `base_ms`, at most `cap_ms`.
+    """Number of retries of a node, and the delays before them: doubling from `base_ms`, at most `cap_ms`.
 
-    Half of each delay is jitter from the run's seed (C-67). `base_ms: 0` is at once.
+    Half of each delay is jitter from the run's seed (C-67). `base_ms: 0` retries at once.
     """
 
     max_retries: Annotated[int, Field(ge=0)] = 3
@@ -35,14 +35,14 @@ class RetryPolicy(Data):
 
 
 class NodePolicy(Data):
-    """What happens around one node.
+    """The policy of one node.
 
-    A failed attempt is retried first; then the walk goes to `on_failure`, or else back, or else it fails.
+    A failed attempt is retried first; then the walk goes to `on_failure`, else back if allowed, else it fails.
 
     Attributes:
-        on_success: Where a success leads that names no node itself; None ends the run.
-        on_failure: Where a failure leads that is not retried any more; the run is then degraded.
-        can_backtrack: A failure may lead back, to `backtrack_to` or else to the node before.
+        on_success: The node after a success that names none itself; None ends the run.
+        on_failure: The node after a failure that is not retried; the run is then degraded.
+        can_backtrack: After a failure the walk may go back, to `backtrack_to` or else to the node before.
         timeout_ms: Bound of one attempt of the node.
     """
 
@@ -61,9 +61,9 @@ class NodePolicy(Data):
 
 
 class Policies(Data):
-    """The policies of all nodes. A node that has its own takes nothing from `default`.
+    """The policies of all nodes. A node with a policy of its own takes nothing from `default`.
 
-    `max_backtracks`: ways back in one run; one more ends it as failed, so that no run goes round for ever.
+    `max_backtracks`: steps back in one run; one more fails the run, so that no run loops for ever.
     """
 
     default: NodePolicy = NodePolicy()
@@ -72,16 +72,16 @@ class Policies(Data):
 
 
 def parse_policies(text: str, *, source: str = "policies") -> Policies:
-    """The policies that a YAML text says.
+    """Policies parsed from YAML.
 
     Raises:
-        DocumentError: It is not YAML, or says something else; every defect is told with its line and column.
+        DocumentError: The text is not YAML or does not fit; the message has every defect with line and column.
     """
     return parse_document(text, Policies, source=source)
 
 
 class Walk(Protocol):
-    """What the policies look at: a RunState, or the machine's context."""
+    """The fields that policies depend on: of a RunState, or of the machine's context."""
 
     @property
     def node_name(self) -> str: ...
@@ -100,12 +100,12 @@ def policy_of(policies: Policies, node: str) -> NodePolicy:
 
 
 def may_retry(walk: Walk, policy: NodePolicy, *, is_retryable: bool) -> bool:
-    """The failure may pass, and the node has retries left."""
+    """Whether the failure is retryable and the node has retries left."""
     return is_retryable and walk.retries < policy.retry.max_retries
 
 
 def backtrack_target(walk: Walk, policy: NodePolicy) -> str | None:
-    """Where a failure of the node leads back to; None where it does not."""
+    """The node to go back to after a failure; None where the policy allows no step back."""
     if not policy.can_backtrack:
         return None
     if policy.backtrack_to is not None:
@@ -128,9 +128,9 @@ def backoff_delay_ms(
 
 
 def applied(result: EngineResult, walk: Walk, policies: Policies, seed: int | str) -> EngineResult:
-    """A node's own result with the engine's decision in it: the next node, how long to wait, whether it is a way back.
+    """A node's own result completed with the engine's decision: next node, delay, whether it is a step back.
 
-    A success, and a failure that names where to go on, are decided already.
+    A success, and a failure that names its next node, need no decision.
     """
     if result.outcome != "FAILURE" or result.next_node is not None:
         return result

@@ -1,6 +1,6 @@
-"""What the machine needs of the world, and the four calls that both drivers make: each answers data, or fails as data.
+"""The ports of the machine, and the four calls that both drivers make: each returns checked data or raises ActorFailed.
 
-Whatever an engine or a callback raises or returns, a driver gets a checked value or an `ActorFailed`.
+Foreign exceptions and invalid answers of an engine or a callback never reach a driver.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ class Engine(Protocol):
     async def run_once(
         self, node: str, state: RunState, ports: Adapters, ctx: Mapping[str, Any], seed: int | str
     ) -> EngineResult:
-        """What the attempt came to; an engine may also answer the same as a plain mapping."""
+        """The result of the attempt; an engine may also return it as a plain mapping."""
         ...
 
 
 class Callbacks(Protocol):
-    """Whom a driver tells of attempts, in this order (NE-006)."""
+    """The callbacks that a driver calls after an attempt, in this order (NE-006)."""
 
     async def on_persist(self, state: RunState, events: Sequence[Mapping[str, Any]], node_name: str) -> None:
-        """Keep the state; the attempt is told of only when this returns.
+        """Store the state; `on_attempt` is called after this has returned.
 
-        May be called twice with one state: by a run that was killed and goes on.
+        May be called twice with one state: by a run that was killed and is resumed.
         """
         ...
 
     async def on_attempt(self, result: EngineResult) -> None:
-        """An attempt is over, and kept."""
+        """Report an attempt, after it is persisted."""
         ...
 
 
 class NoCallbacks:
-    """Nobody keeps anything, nobody is told: neither is called. Derive from it to have one of the two."""
+    """Callbacks that do nothing and are never called. Derive from it to override one of the two."""
 
     async def on_persist(self, state: RunState, events: Sequence[Mapping[str, Any]], node_name: str) -> None:
         pass
@@ -61,18 +61,18 @@ ShouldStop: TypeAlias = Callable[[], Awaitable[StopCheck]]
 
 
 async def never_stop() -> StopCheck:
-    """Nobody wants it to stop."""
+    """The default `should_stop`: the run never stops by it."""
     return StopCheck()
 
 
 @dataclass(frozen=True, slots=True)
 class NodeEnginePorts:
-    """What a run needs of the world (NE-003).
+    """The ports that a run works with (NE-003).
 
     Attributes:
-        adapters: What stands behind the nodes' ports.
-        should_stop: Asked before every attempt, and during waits.
-        called: Which callbacks are called; None: those that are not NoCallbacks' own.
+        adapters: The adapters of the nodes' ports.
+        should_stop: Called before every attempt, and during delays.
+        called: The callbacks to call; None: those that override NoCallbacks' methods.
     """
 
     engine: Engine
@@ -83,7 +83,7 @@ class NodeEnginePorts:
 
 
 def callbacks_called(ports: NodeEnginePorts) -> tuple[CallbackName, ...]:
-    """The callbacks that somebody waits for: a call that does nothing is not made, and costs no step and no row."""
+    """The callbacks to call. One that does nothing is skipped, which saves a step and a journal row per attempt."""
     if ports.called is not None:
         return ports.called
     kind = type(ports.callbacks)
@@ -91,16 +91,16 @@ def callbacks_called(ports: NodeEnginePorts) -> tuple[CallbackName, ...]:
 
 
 async def run_once(ports: NodeEnginePorts, state: RunState, ctx: Mapping[str, Any], seed: int | str) -> EngineResult:
-    """One attempt of the state's node.
+    """Run one attempt of the state's node.
 
     Raises:
-        ActorFailed: The engine raised, or answered what is no result: a delay that is negative or not a number, say.
+        ActorFailed: The engine raised, or its answer is not a valid result (a negative delay, for example).
     """
     return EngineResult.model_validate(thaw(await run_once_data(ports, state, ctx, seed)))
 
 
 async def run_once_data(ports: NodeEnginePorts, state: RunState, ctx: Mapping[str, Any], seed: int | str) -> Record:
-    """As `run_once`, for a machine, which takes data: nothing in it can be changed by the engine any more.
+    """As `run_once`, but returns a frozen record for a machine, which the engine cannot change any more.
 
     Raises:
         ActorFailed: As `run_once`.
@@ -116,7 +116,7 @@ async def should_stop(ports: NodeEnginePorts) -> StopCheck:
     """Whether the run must stop.
 
     Raises:
-        ActorFailed: It raised, or answered what is no StopCheck.
+        ActorFailed: It raised, or its answer is not a valid StopCheck.
     """
     try:
         answer: object = await ports.should_stop()
@@ -128,7 +128,7 @@ async def should_stop(ports: NodeEnginePorts) -> StopCheck:
 async def on_persist(
     ports: NodeEnginePorts, state: RunState, events: Sequence[Mapping[str, Any]], node_name: str
 ) -> None:
-    """Keep the state.
+    """Call `on_persist`.
 
     Raises:
         ActorFailed: It raised.
@@ -140,7 +140,7 @@ async def on_persist(
 
 
 async def on_attempt(ports: NodeEnginePorts, result: EngineResult) -> None:
-    """Tell of the attempt.
+    """Call `on_attempt`.
 
     Raises:
         ActorFailed: It raised.
@@ -152,7 +152,7 @@ async def on_attempt(ports: NodeEnginePorts, result: EngineResult) -> None:
 
 
 def _checked_result(answer: object) -> Record:
-    """The result as JSON says it."""
+    """The engine's answer as a checked EngineResult, in JSON."""
     try:
         return checked(EngineResult, answer, "result")
     except (ValueError, NotJsonError) as error:
@@ -182,7 +182,7 @@ def _category(error: Exception) -> Category:
 
 
 def first_defect(error: ValidationError) -> str:
-    """What is wrong first, in one line."""
+    """The first defect of an invalid answer, in one line."""
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "the answer"
     return f"{place}: {first['msg']}, found {first['input']!r:.80}"

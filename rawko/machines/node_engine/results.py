@@ -1,4 +1,4 @@
-"""What one attempt of a node came to, and the kinds of numbers and names that it is made of."""
+"""The result of one attempt of a node, and the types of its fields."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 class EngineResult(Data):
-    """What one attempt came to, as `run_once` says it (NE-009, NE-010).
+    """The result of one attempt, as `run_once` returns it (NE-009, NE-010).
 
     Attributes:
-        outcome: None is what an engine says that does not know; it is decided as a failure (C-60).
-        next_node: Where to go on; the current node for a retry.
-        retry_delay_ms: Wait so long first; 0 is at once, None is no wait (C-63).
-        backtracked: `next_node` is a way back.
-        events: What the node tells, for whoever persists.
+        outcome: None: the engine does not know; it is decided as a failure (C-60).
+        next_node: The node to continue with; the current node for a retry.
+        retry_delay_ms: Delay before `next_node`; 0: a delay that ends at once; None: no delay (C-63).
+        backtracked: `next_node` is a step back.
+        events: Events of the node for `on_persist`.
         data: Changes of the state's data, by key.
-        tokens: What the attempt used.
-        is_retryable: The same attempt may succeed later; asked where the chart decides.
+        tokens: Tokens used by the attempt.
+        is_retryable: The same attempt may succeed later; used where the chart decides.
     """
 
     outcome: NodeResult | None = None

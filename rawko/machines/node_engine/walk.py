@@ -1,4 +1,5 @@
-"""The steps of a walk: for each, which fields of the state change, and no others. Pure; both drivers go by them."""
+"""The changes of the state in each step of a walk; fields that a function does not return stay. Pure; for both
+drivers."""
 
 from __future__ import annotations
 
@@ -12,22 +13,22 @@ Changes = Mapping[str, Any]
 
 
 def missing_input(context: NodeEngineContext) -> tuple[str, ...]:
-    """What a run cannot begin without, and was not given."""
+    """Names of the fields that every run needs and this one lacks."""
     return tuple(name for name in ("node_name", "seed") if getattr(context, name) == "")
 
 
 def started(context: NodeEngineContext, now_ms: int) -> Changes:
-    """The run begins; one that goes on keeps its start, since its budget of time does."""
+    """The start of the run; a resumed run keeps its start time, because its time budget counts from there."""
     return {"started_at_ms": now_ms if context.started_at_ms is None else context.started_at_ms}
 
 
 def begun(context: NodeEngineContext) -> Changes:
-    """An attempt begins; it has a number of its own, also if it never ends."""
+    """The start of an attempt; it gets a number of its own, even if it never ends."""
     return {"step_ordinal": context.step_ordinal + 1, "result": None}
 
 
 def attempted(context: NodeEngineContext, result: Any) -> Changes:
-    """An attempt has a result: what the node knows and has used counts, whatever follows. `result`: EngineResult."""
+    """The result of an attempt: its data and tokens count, whatever is decided next. `result`: an EngineResult."""
     changes: dict[str, Any] = {"result": result}
     if result.tokens:
         changes["tokens"] = context.tokens + result.tokens
@@ -37,12 +38,12 @@ def attempted(context: NodeEngineContext, result: Any) -> Changes:
 
 
 def retried(context: NodeEngineContext) -> Changes:
-    """The same node once more."""
+    """A retry of the same node."""
     return {"retries": context.retries + 1}
 
 
 def moved(context: NodeEngineContext, target: str) -> Changes:
-    """On to another node; after a failure the run is degraded from here on (C-60)."""
+    """A transition to another node; after a failure the run is degraded from here on (C-60)."""
     changes: dict[str, Any] = {"node_name": target, "path": [*context.path, context.node_name][-PATH_LIMIT:]}
     if context.retries:
         changes["retries"] = 0
@@ -52,7 +53,10 @@ def moved(context: NodeEngineContext, target: str) -> Changes:
 
 
 def went_back(context: NodeEngineContext, target: str) -> Changes:
-    """Back to a node: the path ends before its last visit, and is left alone where the node is not on it."""
+    """A step back to a node: the path is cut before the node's last visit; a path without the node stays.
+
+    a, b, c -> failing at d, back to b: path [a], node b
+    """
     path = list(context.path)
     if target in path:
         last = len(path) - 1 - path[::-1].index(target)
@@ -71,13 +75,14 @@ def spent_budget(context: NodeEngineContext, now_ms: int) -> BudgetReason | None
 
 
 def is_out_of_time(context: NodeEngineContext, now_ms: int) -> bool:
-    """The budget of time is used up."""
+    """Whether the time budget is used up."""
     wall_ms = context.budgets.wall_ms
     return wall_ms is not None and context.started_at_ms is not None and now_ms - context.started_at_ms >= wall_ms
 
 
 def attempt_bound_ms(context: NodeEngineContext, now_ms: int) -> int:
-    """How long an attempt that begins now may take: its own bound, or what is left of the budget of time."""
+    """Milliseconds that an attempt that begins now may take: its own bound, or the rest of the time budget if
+    shorter."""
     wall_ms = context.budgets.wall_ms
     if wall_ms is None or context.started_at_ms is None:
         return context.attempt_timeout_ms

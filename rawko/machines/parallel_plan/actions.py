@@ -20,19 +20,19 @@ MAX_OUTPUT_CHARS: Final = 4_000
 
 @bindings.action
 def take_given_plan(context: ParallelPlanContext, event: Event) -> Updates:
-    """The plan that a person has written."""
+    """Take the plan from the parameters, where a person has written it."""
     return assign(steps=[thaw(step) for step in context.parameters.steps])
 
 
 @bindings.action
 def take_plan(context: ParallelPlanContext, event: Event) -> Updates:
-    """The plan that the planner has written."""
+    """Take the plan that the planner has written."""
     return assign(steps=[step.to_json() for step in planned(thaw(event.output["plan_updates"]))])
 
 
 @bindings.action
 def refuse_plan(context: ParallelPlanContext, event: Event) -> Updates:
-    """Why there is no plan that can be carried out."""
+    """Record why the planner's result has no usable plan."""
     output, message = event.output, "the planner has ended without a plan"
     if output["outcome"] == "success":
         try:
@@ -46,7 +46,7 @@ def refuse_plan(context: ParallelPlanContext, event: Event) -> Updates:
 
 @bindings.action
 def keep_failure(context: ParallelPlanContext, event: Event) -> Updates:
-    """Why an actor has failed."""
+    """Record the error of the actor that failed."""
     error = thaw(event.error)
     kept = {key: error[key] for key in ("category", "code", "message", "attempted") if error.get(key) is not None}
     return assign(error=kept)
@@ -54,7 +54,7 @@ def keep_failure(context: ParallelPlanContext, event: Event) -> Updates:
 
 @bindings.action
 def begin_wave(context: ParallelPlanContext, event: Event) -> Updates:
-    """All steps that can begin are begun."""
+    """Count one more try of every step that is ready."""
     steps = [
         {**step, "tries": step["tries"] + 1} if is_ready(step, context.steps) else step for step in _steps(context)
     ]
@@ -63,7 +63,7 @@ def begin_wave(context: ParallelPlanContext, event: Event) -> Updates:
 
 @bindings.action
 def keep_lanes(context: ParallelPlanContext, event: Event) -> Updates:
-    """What the lanes of the wave have come to; what those that succeeded have made is to be adopted, in order."""
+    """Record the results of the wave's lanes; successful lanes are queued for adoption, in order."""
     steps, queue = {step["id"]: step for step in _steps(context)}, []
     for lane in thaw(event.output):
         told = lane["output"] if lane["status"] == "done" else lane["error"]
@@ -83,31 +83,31 @@ def keep_lanes(context: ParallelPlanContext, event: Event) -> Updates:
 
 @bindings.action
 def keep_before(context: ParallelPlanContext, event: Event) -> Updates:
-    """The files before the adoption."""
+    """Record the snapshot before the adoption."""
     return assign(before=event.output["snapshot"])
 
 
 @bindings.action
 def keep_adopted(context: ParallelPlanContext, event: Event) -> Updates:
-    """The lane's changes are in the files."""
+    """Record the snapshot after the adoption, and the lane's diff."""
     return assign(after=event.output["snapshot"], diff=event.output["diff"])
 
 
 @bindings.action
 def complete_step(context: ParallelPlanContext, event: Event) -> Updates:
-    """The step is complete, and the next one in the queue is looked at."""
+    """Mark the step as complete, and go on to the next lane in the queue."""
     return _settled(context, status="complete", why="", diff=""), forget_adoption(context, event)
 
 
 @bindings.action
 def forget_adoption(context: ParallelPlanContext, event: Event) -> Updates:
-    """No adoption is under way any more."""
+    """Clear the fields of the adoption that has ended."""
     return assign(before=None, after=None, diff="")
 
 
 @bindings.action
 def refuse_conflict(context: ParallelPlanContext, event: Event) -> Updates:
-    """The lane's changes do not fit the files as they are now."""
+    """Reject the lane: its changes conflict with the current files."""
     paths = ", ".join(event.output["conflicts"])
     why = f"its changes are in conflict with the files as they are now: {paths}"
     return _not_kept(context, why, event.output["diff"]), forget_adoption(context, event)
@@ -115,7 +115,7 @@ def refuse_conflict(context: ParallelPlanContext, event: Event) -> Updates:
 
 @bindings.action
 def refuse_check(context: ParallelPlanContext, event: Event) -> Updates:
-    """The check has failed with the lane's changes in the files."""
+    """Reject the lane: the check failed with its changes in the files."""
     failed = next(one for one in event.output["evidence"] if not one["held"])
     output = cut(str(failed.get("output") or "")[-MAX_OUTPUT_CHARS:], MAX_OUTPUT_CHARS)
     why = f"the check has failed with its changes: {failed['found']}"
@@ -124,7 +124,7 @@ def refuse_check(context: ParallelPlanContext, event: Event) -> Updates:
 
 @bindings.action
 def skip_rest(context: ParallelPlanContext, event: Event) -> Updates:
-    """What needs a step that is not complete is not begun."""
+    """Skip the pending steps, which need steps that failed, and record the plan's error."""
     by_id = {step["id"]: step for step in _steps(context)}
     for step in by_id.values():
         if step["status"] == "pending":
@@ -139,12 +139,12 @@ def skip_rest(context: ParallelPlanContext, event: Event) -> Updates:
 
 @bindings.action
 def conclude(context: ParallelPlanContext, event: Event, *, outcome: Outcome) -> Updates:
-    """How it ends."""
+    """Set the outcome of the plan."""
     return assign(outcome=outcome)
 
 
 def _not_kept(context: ParallelPlanContext, why: str, diff: str) -> Updates:
-    """A step whose lane was not adopted: it has another lane, or has failed."""
+    """Settle a step whose lane was rejected: it gets another lane, or has failed."""
     step = next(one for one in context.steps if one.id == context.queue[0]["step"])
     status = "pending" if step.tries < context.parameters.tries else "failed"
     return _settled(context, status=status, why=why, diff=diff if status == "pending" else "")

@@ -1,4 +1,4 @@
-"""What a parallel plan is given, and what it remembers. All of it is JSON (C-26)."""
+"""The input and the context of a parallel plan. All of it is JSON (C-26)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Outcome = Literal["success", "failure", "cancelled"]
 
 
 class ParallelPlanParameters(Data):
-    """Who takes part, and what must hold; `parameters` of the agent's file.
+    """The agents and rules of a parallel plan; `parameters` of the agent's file.
 
     Attributes:
-        planner: The agent that writes the plan, where `steps` holds none.
-        worker: The agent that does the steps.
-        steps: The plan, where a person has written it.
+        planner: The agent that writes the plan where `steps` is empty.
+        worker: The agent that carries out the steps.
+        steps: A plan that a person has written.
         check: A command that must pass on the files after each adoption.
-        tries: Lanes that a step may have: its second one begins on the files as they are then.
-        at_a_time: Lanes that run side by side; None for all, as far as the setting `lanes.jobs` allows.
+        tries: Most lanes of one step; the second begins with the files as they are at that time.
+        at_a_time: Lanes that run side by side; None: as many as the setting `lanes.jobs` allows.
     """
 
     planner: Name = "planner"
@@ -36,11 +36,11 @@ class ParallelPlanParameters(Data):
 
 
 class ParallelPlanContext(AgentInput):
-    """The context of the machine: its input, then what it remembers.
+    """The context of the machine: its input, then its state.
 
     Attributes:
-        queue: Lanes of the wave whose work is still to be adopted: `{step, run}`.
-        before, after: The files before the adoption that is under way, and after it.
+        queue: Lanes of the wave whose changes are still to be adopted: `{step, run}`.
+        before, after: Snapshots before and after the current adoption.
     """
 
     parameters: ParallelPlanParameters = ParallelPlanParameters()

@@ -1,4 +1,4 @@
-"""Guards of the parallel plan: pure questions about the context and the event, one function per name in the chart."""
+"""Guards of the parallel plan: pure conditions on context and event, one function per name in the chart."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ bindings = Bindings()
 
 @bindings.guard
 def has_plan(context: ParallelPlanContext, event: Event) -> bool:
-    """A person has written the plan."""
+    """The parameters have a plan that a person has written."""
     return len(context.parameters.steps) > 0
 
 
 @bindings.guard
 def is_cancelled(context: ParallelPlanContext, event: Event) -> bool:
-    """The planner was told to stop."""
+    """The planner was cancelled."""
     return bool(event.output["outcome"] == "cancelled")
 
 
 @bindings.guard
 def wrote_plan(context: ParallelPlanContext, event: Event) -> bool:
-    """The planner has ended with a plan that can be carried out."""
+    """The planner has ended with a usable plan."""
     if event.output["outcome"] != "success":
         return False
     try:
@@ -37,7 +37,7 @@ def wrote_plan(context: ParallelPlanContext, event: Event) -> bool:
 
 @bindings.guard
 def has_ready_steps(context: ParallelPlanContext, event: Event) -> bool:
-    """A step can begin."""
+    """At least one step is ready."""
     return any(is_ready(step, context.steps) for step in context.steps)
 
 
@@ -49,19 +49,19 @@ def is_complete(context: ParallelPlanContext, event: Event) -> bool:
 
 @bindings.guard
 def has_queue(context: ParallelPlanContext, event: Event) -> bool:
-    """The work of a lane is still to be adopted."""
+    """A lane's changes are still to be adopted."""
     return len(context.queue) > 0
 
 
 @bindings.guard
 def was_adopted(context: ParallelPlanContext, event: Event) -> bool:
-    """The lane's changes are in the files."""
+    """The lane's changes were merged into the files."""
     return bool(event.output["is_adopted"])
 
 
 @bindings.guard
 def demands_check(context: ParallelPlanContext, event: Event) -> bool:
-    """A command must pass after each adoption."""
+    """The parameters have a command that must pass after each adoption."""
     return context.parameters.check is not None
 
 

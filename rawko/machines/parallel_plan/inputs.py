@@ -1,4 +1,4 @@
-"""What planner, lanes, adoptions and checks are given, and what the machine reports. Pure."""
+"""The inputs of planner, lanes, adoptions and checks, and the machine's report. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ bindings.add("context", "ParallelPlanContext", ParallelPlanContext)
 
 @bindings.input
 def planner_input(context: ParallelPlanContext, event: Event) -> Any:
-    """The task, to be planned."""
+    """The input of the planner: the task."""
     values = {"task": context.prompt}
     return {
         "agent": context.parameters.planner,
@@ -28,7 +28,7 @@ def planner_input(context: ParallelPlanContext, event: Event) -> Any:
 
 @bindings.input
 def wave(context: ParallelPlanContext, event: Event) -> Any:
-    """The steps that have just been begun."""
+    """The steps that the current wave runs, as `{id, tries}`."""
     complete = {step.id for step in context.steps if step.status == "complete"}
     return [
         {"id": step.id, "tries": step.tries}
@@ -39,7 +39,7 @@ def wave(context: ParallelPlanContext, event: Event) -> Any:
 
 @bindings.input
 def lane_input(context: ParallelPlanContext, event: Event, *, item: Any) -> Any:
-    """The order of one lane: its step, the task that it is a part of, and what its first try has come to."""
+    """The input of one lane: its step, the whole task, and the result of the step's first try."""
     step = next(one for one in context.steps if one.id == item["id"])
     return {
         "lane": step.id if step.tries == 1 else f"{step.id}{AGAIN}",
@@ -70,37 +70,37 @@ def _told(context: ParallelPlanContext, step: Any) -> list[str]:
 
 @bindings.input
 def lanes_at_a_time(context: ParallelPlanContext, event: Event) -> int | None:
-    """How many lanes run side by side."""
+    """Number of lanes that run side by side."""
     return context.parameters.at_a_time
 
 
 @bindings.input
 def before_input(context: ParallelPlanContext, event: Event) -> Any:
-    """The snapshot before an adoption, by its name."""
+    """The label of the snapshot before an adoption."""
     return {"label": f"before {context.queue[0]['step']}"}
 
 
 @bindings.input
 def adopt_input(context: ParallelPlanContext, event: Event) -> Any:
-    """The lane whose changes are brought in."""
+    """The run of the lane to adopt."""
     return {"run": context.queue[0]["run"]}
 
 
 @bindings.input
 def check_input(context: ParallelPlanContext, event: Event) -> Any:
-    """The check, and the files as they were before it."""
+    """The check as a demand, and the snapshot before it."""
     return {"demands": [{"check": context.parameters.check}], "known": [], "snapshot": thaw(context.after)}
 
 
 @bindings.input
 def back_input(context: ParallelPlanContext, event: Event) -> Any:
-    """The files before the adoption and after it."""
+    """The snapshots before and after the adoption that is undone."""
     return {"before": thaw(context.before), "after": thaw(context.after)}
 
 
 @bindings.output
 def plan_report(context: ParallelPlanContext, event: Event) -> Any:
-    """What the plan came to, as an agent's result (C-13), with all steps."""
+    """The result of the plan in the form of an agent's result (C-13), with all steps."""
     adopted = [path for step in context.steps if step.status == "complete" for path in step.files]
     return {
         "outcome": context.outcome,

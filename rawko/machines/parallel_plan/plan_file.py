@@ -1,4 +1,4 @@
-"""The file of a plan that a person has written, for `rawko parallel --plan`."""
+"""The file of a person's plan, for `rawko parallel --plan`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from rawko.vocabulary.base import Data
 
 
 class PlanFile(Data):
-    """A plan: its steps, each with the ids of those that it needs."""
+    """A plan file: its steps, each with the ids of the steps that it needs."""
 
     steps: Annotated[GivenSteps, Field(min_length=1)]

@@ -1,4 +1,4 @@
-"""The steps of a parallel plan: what each one needs, and which can begin. Pure.
+"""The steps of a parallel plan: their dependencies, and which of them are ready. Pure.
 
 lexer        needs nothing            wave 1: lexer, docs
 docs         needs nothing            wave 2: parser
@@ -18,18 +18,18 @@ from rawko.vocabulary.documents import accepted
 
 Status = Literal["pending", "complete", "failed", "skipped"]
 AGAIN: Final = "_again"
-"""Ends the name of a step's second lane."""
+"""Suffix of the name of a step's second lane."""
 MAX_STEPS: Final = 64
 
 
 class PlannedStep(Data):
-    """One step of the plan, as it is given.
+    """One step of the plan as the planner or a person gives it.
 
     Attributes:
-        id: Its name, which is that of its lane.
-        task: What is to be done.
-        agent: Who does it; None: the one that does all steps.
-        needs: Ids of the steps whose result must be there before it begins.
+        id: Name of the step and of its lane.
+        task: The task of the step, in words.
+        agent: The agent that carries it out; None: the plan's `worker`.
+        needs: Ids of the steps that must be complete before it begins.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9]+([_-][a-z0-9]+)*$", max_length=26)]
@@ -39,13 +39,13 @@ class PlannedStep(Data):
 
 
 class Step(PlannedStep):
-    """One step, and what has become of it.
+    """One step with its state.
 
     Attributes:
-        tries: Lanes that it has had.
-        run: Of its last lane.
-        why: Why it is not complete; what its second try is told.
-        diff: What the lane made that was not kept.
+        tries: Number of lanes that it has had.
+        run: Run of its last lane.
+        why: Why it is not complete; its second lane is told.
+        diff: Changes of the rejected lane.
     """
 
     status: Status = "pending"
@@ -59,10 +59,10 @@ class Step(PlannedStep):
 
 
 def checked_steps(steps: Sequence[PlannedStep]) -> tuple[PlannedStep, ...]:
-    """The steps, if all that they need is there and comes before them.
+    """The steps unchanged, if every needed step exists and no steps need each other in a circle.
 
     Raises:
-        ValueError: Two of one name, a step that there is not, a circle; says what would be accepted.
+        ValueError: Two steps have one id, a needed step does not exist, or steps form a circle.
     """
     ids = [step.id for step in steps]
     for step in steps:
@@ -79,7 +79,7 @@ def checked_steps(steps: Sequence[PlannedStep]) -> tuple[PlannedStep, ...]:
 
 
 def _circle(needs: Mapping[str, Iterable[str]]) -> list[str]:
-    """Ids of a circle, the first one again at its end; empty where there is none."""
+    """The ids of steps that form a circle, the first repeated at the end; empty where there is none."""
     done: set[str] = set()
     for start in needs:
         path: list[str] = []
@@ -104,10 +104,10 @@ GivenSteps = Annotated[tuple[PlannedStep, ...], Field(max_length=MAX_STEPS), Aft
 
 
 def planned(patch: Any) -> tuple[PlannedStep, ...]:
-    """The steps that a planner has written with `update_plan`: step 1 has the id "step-1", and so on.
+    """The steps of a planner's `update_plan` call; step 1 gets the id "step-1", and so on.
 
     Raises:
-        ValueError: It has written none, or more than can be.
+        ValueError: The call has no steps, or more than `MAX_STEPS`, or its steps form a circle.
     """
     written = (patch or {}).get("steps") or ()
     if not written:
@@ -124,6 +124,6 @@ def planned(patch: Any) -> tuple[PlannedStep, ...]:
 
 
 def is_ready(step: Any, steps: Iterable[Any]) -> bool:
-    """Whether a step can begin: all that it needs is complete."""
+    """Whether a step is ready to begin: it is pending, and all steps that it needs are complete."""
     complete = {one["id"] for one in steps if one["status"] == "complete"}
     return bool(step["status"] == "pending" and set(step["needs"]) <= complete)

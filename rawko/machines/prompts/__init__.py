@@ -1,1 +1,1 @@
-"""Prompts of the machines: templates from files, checked, and rendered from data that never becomes their structure."""
+"""Prompt templates of the machines: read from files, checked, and rendered; data never becomes prompt structure."""

@@ -1,4 +1,4 @@
-"""What is wrong with a template, or with the data for it."""
+"""Errors about a template or its data."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from difflib import get_close_matches
 
 
 class PromptError(Exception):
-    """A template that cannot be used, or data that does not fit it.
+    """A template that cannot be used, or data that does not fit its template.
 
     Attributes:
-        where: The file, with the line where that is known.
+        where: Path of the file, with the line where it is known.
     """
 
     def __init__(self, where: str, message: str) -> None:
@@ -19,7 +19,7 @@ class PromptError(Exception):
 
 
 def nearest(name: str, accepted: frozenset[str] | set[str]) -> str:
-    """The accepted names, for a message, and the one that was perhaps meant."""
+    """The end of a message about an unknown name: the nearest accepted name, and all accepted names."""
     near = get_close_matches(name[:200], sorted(accepted), 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"{hint}; accepted: {', '.join(map(repr, sorted(accepted))) or 'none'}"

@@ -1,7 +1,7 @@
 """The part of Jinja2 that templates may use: names, fields, `if`, `for` and a few filters.
 
-Everything else (arithmetic, calls, imports, macros) is refused when a template is loaded, so that no template can run
-code, hang or fill the memory, also one of an untrusted project.
+Everything else (arithmetic, calls, imports, macros) is refused when a template is loaded, so that no template, even of
+an untrusted project, can run code, hang, or fill the memory.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _NODES: Final = frozenset(
 _OWN_FILTERS: Final = frozenset({"delimited", "join", "named", "whole"})
 _FILTERS: Final = _OWN_FILTERS | {"default", "first", "last", "length", "lower", "trim", "upper"}
 SECRET: Final = "-secret"
-"""A placeholder that no template can name."""
+"""A name that templates cannot spell, so that none can show the secret."""
 _EACH: Final = "-each"
-"""A filter that no template can name."""
+"""A filter name that templates cannot spell; it makes `for` accept only lists."""
 _TESTS: Final = frozenset({"none"})
 _LOOP_FIELDS: Final = frozenset({"index", "index0", "first", "last", "length"})
 _MAX_LOOP_DEPTH: Final = 3
 _MAX_DEPTH: Final = 40
-"""Of conditions, filters and operators inside each other; Python compiles no more than a hundred."""
+"""Of conditions, filters and operators inside each other. Python's compiler accepts about a hundred."""
 
 
 @lru_cache(maxsize=64)
 def compiled(path: str, text: str, accepted: frozenset[str]) -> Template:
-    """A checked template; the same text is compiled once in a process, since that takes longer than all the rest."""
+    """A checked template. Equal texts are compiled once per process, because compiling takes most of the time."""
     from jinja2.exceptions import TemplateSyntaxError
 
     environment = _environment()
@@ -84,7 +84,7 @@ def _check_tree(file: str, node: nodes.Node, loops: int, depth: int = 0) -> None
 
 
 def _bound_loops(tree: nodes.Template) -> None:
-    """Let every `for` go over lists only: over the letters of long texts, nested, it would never end."""
+    """Restrict every `for` to lists: nested loops over the letters of long texts would not end."""
     from jinja2 import nodes
 
     for loop in tree.find_all(nodes.For):
@@ -112,7 +112,7 @@ def _check_for(where: str, node: Any, loops: int) -> None:
 
 
 def _environment() -> SandboxedEnvironment:
-    """Strict and sandboxed; fields are items of mappings and never attributes of Python objects."""
+    """A strict, sandboxed environment; a field is an item of a mapping, never an attribute of a Python object."""
     from jinja2 import StrictUndefined, pass_context
     from jinja2.runtime import LoopContext
     from jinja2.sandbox import SandboxedEnvironment

@@ -1,4 +1,4 @@
-"""Where templates are read from: the package's own, and those of the user, which stand in for them."""
+"""The places that templates are read from: the user's own come first, then the package's."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ MAX_TEMPLATE_CHARS: Final = 200_000
 
 
 class Templates(Protocol):
-    """Templates of the user's own, `<machine>/<name>.md.j2`, wherever they are read from."""
+    """The port to the user's own templates, `<machine>/<name>.md.j2`."""
 
     def names(self, machine: str) -> Sequence[str]:
         """Names of all files of a machine."""
 
     def text(self, machine: str, name: str) -> str | None:
-        """The text of one; None where there is none."""
+        """The text of one template; None where it does not exist."""
 
     def place(self, machine: str, name: str) -> str:
-        """Where it is, for messages."""
+        """The template's place, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """Templates in a folder."""
+    """Templates in a folder of the file system."""
 
     root: Path
 
@@ -50,7 +50,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The text of a template, unchecked, and the placeholders that it may use."""
+    """The unchecked text of a template, and the placeholders that it may use."""
 
     file: str
     text: str

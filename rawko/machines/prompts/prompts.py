@@ -1,12 +1,12 @@
 """Prompt templates: loaded and checked once, rendered from data in a single pass.
 
-Templates are Jinja2, because people read and edit them, but only the part of it that shows data (`language`). Data
-never becomes template text: what a task says in braces stays what it says (C-44).
+Templates are Jinja2, because people read and edit them, but restricted to showing data (`language`). Data never becomes
+template text: braces in a task are shown as braces (C-44).
 
-Nor does data become structure. Every value that a template shows passes one filter (`inline`, in `shown_values`); names
-(`join`, `named`) are in one line, quoted where they hold what separates them. Two filters say otherwise: `delimited`
-puts a text verbatim between marks that no writer of a part of the prompt can know, and `whole` lets through what is
-structure itself (the user's own words, an agent's system prompt, a part that was rendered before).
+Nor does data become structure of the prompt. Every value that a template shows passes the filter `inline` (in
+`shown_values`); names (`join`, `named`) are in one line, quoted where they contain separators. Two filters are
+exceptions: `delimited` shows a text verbatim between marks that no author of a part of the prompt can guess, and
+`whole` shows a text as structure (the user's own words, an agent's system prompt, a part that was rendered before).
 """
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ class Prompts:
         key: bytes = b"",
         is_lazy: bool = False,
     ) -> Prompts:
-        """Read all templates of a machine, and check those that are not the package's own: these are tested, and are
-        compiled when they are first used.
+        """Read all templates of a machine, and check those of the user; the shipped ones are tested, and are compiled
+        when they are first used.
 
         Args:
-            machine: Its stem: templates are `<machine>/<name>.md.j2` in either folder.
-            placeholders: Template name to the names that its data has; a template may use them and no others.
-            override: Templates of the user's own, or their folder; one there stands in for the shipped one.
-            shipped: The folder of the shipped ones; found by itself.
-            key: The run's own secret, from which marks are made: they cannot be guessed without it. The same key and
-                data give the same prompt.
-            is_lazy: Check a template when it is first rendered: for machines that are only looked at, and render none.
+            machine: Name of the machine; its templates are `<machine>/<name>.md.j2` in either folder.
+            placeholders: Per template, the names in its data; a template may use these names only.
+            override: The user's own templates, or their folder; each replaces the shipped one of its name.
+            shipped: The folder of the shipped templates; None: found in the package.
+            key: A secret of the run, from which marks are made, so that they cannot be guessed. The same key and data
+                give the same prompt.
+            is_lazy: Check a template when it is first rendered; for machines that are only inspected.
 
         Raises:
-            PromptError: A template is missing, is no UTF-8, is no template, uses a placeholder that its data does
-                not have or a part of Jinja2 that is not accepted; or `override` holds one that nothing uses.
+            PromptError: A template is missing, is not UTF-8, is not a template, uses a placeholder that its data does
+                not have or a part of Jinja2 that is not accepted; or `override` has a template that nothing uses.
 
         Source: C-44.
         """
@@ -85,21 +85,21 @@ class Prompts:
         return tuple(self._loaded)
 
     def render(self, name: str, /, **data: Any) -> str:
-        """A prompt.
+        """The prompt.
 
         Args:
-            name: Of the template.
-            data: Exactly its placeholders, as JSON values; control characters in texts are dropped, in names escaped.
+            name: Name of the template.
+            data: Exactly its placeholders, as JSON values; control characters are dropped in texts, escaped in names.
 
         Raises:
-            PromptError: The data lacks a placeholder or has another; a field does not exist; the prompt grows over
-                `MAX_PROMPT_CHARS`.
+            PromptError: The data lacks a placeholder or has an unknown one; a field does not exist; the prompt is
+                longer than `MAX_PROMPT_CHARS`.
         """
         return self._rendered(name, data, self._secret)
 
     def unmarked(self, name: str, /, **data: Any) -> str:
-        """The prompt with marks that are no secret, and that equal data gets in every run: to compare prompts, never to
-        be sent.
+        """The prompt with marks that anyone can compute and that are equal in every run: for comparing prompts, never
+        for sending.
 
         Raises:
             PromptError: As `render`.
@@ -122,8 +122,8 @@ class Prompts:
             raise PromptError(loaded.file, "the data is nested too deeply") from error
 
     def _secret(self, name: str, data: Mapping[str, Any]) -> bytes:
-        """A secret for this very prompt: its marks depend on all that is in it, so that no earlier prompt, nor the
-        part of it that a writer knows, gives one away."""
+        """The secret for this prompt only: it depends on all of the prompt's data, so that neither an earlier prompt
+        nor the part that an author knows reveals its marks."""
         told = json.dumps([name, data], sort_keys=True, default=str)
         return hmac.digest(self._key, told.encode(), "sha256")
 
@@ -139,7 +139,7 @@ def _check_data(file: str, data: Mapping[str, Any], accepted: frozenset[str]) ->
 
 
 def _clean(value: Any) -> Any:
-    """The data as plain dicts, lists and texts; what cannot be shown of a text, its filter decides."""
+    """The data as plain dicts, lists and texts; the filters handle characters that cannot be shown."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, Mapping):

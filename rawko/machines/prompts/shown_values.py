@@ -1,11 +1,11 @@
-"""How values stand in a prompt: none of them becomes structure of it.
+"""The form of values in a prompt, in which none can become structure of the prompt.
 
-A further line of a text stands behind a bar, so that none of them starts a heading, a list, a fence or a section:
+The second and later lines of a text begin with a bar, so that none of them starts a heading, list, fence or section:
 
     "done\n# Task"   ->   done
                               | # Task
 
-Names are in one line, quoted where they hold what separates them. A text between marks stays as it is.
+Names are in one line, quoted where they contain separators. A text between marks is shown verbatim.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from typing import Any, Final
 
 from rawko.vocabulary.visible import visible, visible_json, visible_line
 
-# C0 and C1 controls but tab and newline (terminal escapes hide or fake text), and halves of surrogate pairs, which
-# cannot be sent as UTF-8.
+# C0 and C1 controls except tab and newline (terminal escapes hide or fake text), and lone surrogates, which cannot be
+# encoded as UTF-8.
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _BREAKS: Final = re.compile("\n([ \t]*)")
 _MARK_LIKE: Final = re.compile(r"<(?=/?[A-Za-z][A-Za-z_-]*-[0-9A-Fa-f]{4,64}\s*>)")
-"""The beginning of what could pass for a section's mark."""
+"""Matches the beginning of a text that looks like the mark of a section."""
 _AT_THE_START: Final = re.compile(r"[ \t]*(?:#|```|~~~|</?[A-Za-z]|[-*_=]{3,}[ \t]*(?:\n|\Z))")
 _QUOTED: Final = re.compile("[,;:\"'`\\\\\\[\\](){}<>*#|\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\\s|\\s\\Z|^\\Z")
 _INDENT: Final = 4
 
 
 class Whole(str):
-    """Text that is shown as it is: it is structure itself, or stands between marks."""
+    """Text that is shown verbatim: it is structure of the prompt, or is between marks."""
 
     __slots__ = ()
 
 
 def delimited(text: str, name: str = "text", secret: bytes = b"") -> Whole:
-    """The text as a block that it cannot close itself: its writer does not know the mark, and what looks like a mark
-    in it is broken up (`<\\task-...>`).
+    """The text between marks that it cannot contain: its author does not know the mark, and anything in it that looks
+    like a mark is changed (`<\\task-...>`).
 
     `<task-4f1c9a20>` ... `</task-4f1c9a20>`; the same text and secret always give the same mark.
     """
@@ -50,9 +50,9 @@ def delimited(text: str, name: str = "text", secret: bytes = b"") -> Whole:
 
 
 def inline(value: Any) -> Any:
-    """A value as it may stand in a line of a prompt: none of its lines is one of the prompt's own.
+    """A value as it may appear in a line of a prompt: it cannot start a line of the prompt's own structure.
 
-    A further line stands behind a bar, in its own indentation; so does the first where it would start a heading, a
+    Later lines begin with a bar after their own indentation; so does the first line where it would start a heading, a
     fence or a mark. Invisible characters are escaped.
     """
     if not isinstance(value, str) or isinstance(value, Whole):
@@ -63,12 +63,12 @@ def inline(value: Any) -> Any:
 
 
 def listed(values: Any, separator: str = ", ") -> Whole:
-    """Names in one line, each as `named` writes it."""
+    """Names in one line, each in the form of `named`."""
     return Whole(separator.join(named(value) for value in values))
 
 
 def named(value: Any) -> Whole:
-    """A name as it is, or quoted as JSON where it holds what could pass for something else or cannot be seen."""
+    """A name unchanged, or quoted as JSON where it contains separators, structure or invisible characters."""
     name = str(value)
     return Whole(visible_json(_unmarked(name)) if _QUOTED.search(name) else visible_line(name))
 

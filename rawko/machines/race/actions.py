@@ -19,19 +19,19 @@ _KEPT: Final = ("run", "outcome", "summary", "files_changed", "cost_usd", "usage
 
 @bindings.action
 def keep_result(context: RaceContext, event: Event) -> Updates:
-    """How a lane has ended."""
+    """Record the result of a lane that has ended."""
     return append("results", _result(event.item, event.data.get("output") or event.data["error"]))
 
 
 @bindings.action
 def keep_winner(context: RaceContext, event: Event) -> Updates:
-    """The first that has succeeded."""
+    """Record the first successful lane as the winner."""
     return assign(winner=_result(event.output["item"], event.output["output"]))
 
 
 @bindings.action
 def keep_best(context: RaceContext, event: Event) -> Updates:
-    """The cheapest of those that have succeeded: by its cost, else by its tokens, else the first of the list."""
+    """Record the cheapest successful lane as the winner: by cost, else by tokens, else by the order of the lanes."""
     done = [one for one in event.output if one["status"] == "done"]
     best = min(done, key=lambda one: _price(one["output"]))
     return assign(winner=_result(best["item"], best["output"]), results=_results(event.output))
@@ -39,13 +39,13 @@ def keep_best(context: RaceContext, event: Event) -> Updates:
 
 @bindings.action
 def keep_finished(context: RaceContext, event: Event) -> Updates:
-    """How all lanes have ended, before they are judged."""
+    """Record the results of all lanes before the judge compares them."""
     return assign(results=_results(event.output))
 
 
 @bindings.action
 def keep_judged(context: RaceContext, event: Event) -> Updates:
-    """The lane that the judge finds the best, and why."""
+    """Record the lane that the judge names the best, with the verdict."""
     judged = {key: event.output[key] for key in VERDICT}
     winner = next(one for one in context.results if one["lane"] == judged["winner"])
     return assign(winner=winner, judged={**judged, "error": None})
@@ -53,7 +53,7 @@ def keep_judged(context: RaceContext, event: Event) -> Updates:
 
 @bindings.action
 def keep_unjudged(context: RaceContext, event: Event) -> Updates:
-    """The judge gives no verdict: the cheapest wins."""
+    """Record the cheapest successful lane as the winner, because the judge gave no verdict."""
     done = [one for one in context.results if one["outcome"] == "success"]
     told = {key: event.error.get(key) for key in VERDICT}
     return assign(winner=min(done, key=_price), judged={**told, "error": event.error["message"]})
@@ -61,13 +61,13 @@ def keep_unjudged(context: RaceContext, event: Event) -> Updates:
 
 @bindings.action
 def keep_losers(context: RaceContext, event: Event) -> Updates:
-    """Why no lane has succeeded."""
+    """Record why no lane has succeeded, where the race ended with the first error."""
     return assign(error={key: event.error[key] for key in ("category", "message", "attempted") if key in event.error})
 
 
 @bindings.action
 def keep_all_losers(context: RaceContext, event: Event) -> Updates:
-    """Why no lane has succeeded, where all have come to their end."""
+    """Record why no lane has succeeded, where all lanes have ended."""
     errors = [one["error"] for one in event.output]
     told = "; ".join(str(error.get("message", "")) for error in errors[:3])
     message = f"no lane has succeeded: {told}{'; ...' if len(errors) > 3 else ''}"
@@ -77,12 +77,12 @@ def keep_all_losers(context: RaceContext, event: Event) -> Updates:
 
 @bindings.action
 def conclude(context: RaceContext, event: Event, *, outcome: Outcome) -> Updates:
-    """How it ends."""
+    """Set the outcome of the race."""
     return assign(outcome=outcome)
 
 
 def _results(ended: Any) -> list[dict[str, Any]]:
-    """All lanes, in the order of the list: of one that ended as the process was killed, nothing may have been heard."""
+    """The results of all lanes, in the order of the parameters; `results` may lack lanes that ended during a kill."""
     return [_result(one["item"], one["output"] if one["status"] == "done" else one["error"]) for one in ended]
 
 

@@ -1,4 +1,4 @@
-"""Taking the winner over: what a person is asked, what is merged, and what is told of it. Pure."""
+"""Adopting the winner's changes: the question to a person, the merge, and the report about it. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from rawko.machines.race.context import AdoptionState, RaceContext
 from rawko.vocabulary.messages import ADOPT
 
 DEFAULT_ANSWER: Final = "default answer"
-"""Who answers where the settings answer in the place of people: that is for tools, and is no yes to an adoption."""
+"""The `who` of an answer that the settings give in place of a person; it is meant for tools and approves no
+adoption."""
 
 bindings = Bindings()
 
@@ -24,37 +25,37 @@ bindings = Bindings()
 
 @bindings.guard
 def adopts(context: RaceContext, event: Event, *, policy: str) -> bool:
-    """The parameter `adopt`."""
+    """The parameter `adopt` has this value."""
     return context.parameters.adopt == policy
 
 
 @bindings.guard
 def cannot_be_adopted(context: RaceContext, event: Event) -> bool:
-    """Both sides have worked on a file, or nothing of the lane is new here."""
+    """The lane's changes conflict with those in the folder, or change nothing in it."""
     return bool(event.output["is_refused"]) or not event.output["changes"]
 
 
 @bindings.guard
 def is_answered(context: RaceContext, event: Event) -> bool:
-    """A person has answered."""
+    """A person has answered; an answer by the settings does not count."""
     return event.output is not None and event.output.get("who") != DEFAULT_ANSWER
 
 
 @bindings.guard
 def is_adopted(context: RaceContext, event: Event) -> bool:
-    """The files hold the changes of the lane."""
+    """The lane's changes were merged into the files."""
     return not event.output["is_refused"] and event.output["now"] is not None
 
 
 @bindings.guard
 def has_check(context: RaceContext, event: Event) -> bool:
-    """A check is to be run again."""
+    """The race has a check, which runs again on the merged files."""
     return context.parameters.check is not None
 
 
 @bindings.guard
 def check_holds(context: RaceContext, event: Event) -> bool:
-    """The merged files pass the check."""
+    """The check passes on the merged files."""
     return all(one["held"] for one in event.output["evidence"])
 
 
@@ -63,7 +64,7 @@ def check_holds(context: RaceContext, event: Event) -> bool:
 
 @bindings.action
 def keep_plan(context: RaceContext, event: Event) -> Updates:
-    """What taking over would change."""
+    """Record the changes that an adoption would make."""
     state: AdoptionState = (
         "conflict" if event.output["is_refused"] else "planned" if event.output["changes"] else "nothing"
     )
@@ -72,7 +73,7 @@ def keep_plan(context: RaceContext, event: Event) -> Updates:
 
 @bindings.action
 def ask_adoption(context: RaceContext, event: Event) -> Updates:
-    """Ask whether the winner is to be taken over, with what that would change."""
+    """Ask a person whether to adopt the winner; the question shows the changes."""
     assert context.winner is not None
     lane, run = context.winner["lane"], context.winner["run"]
     call = {"id": "adopt", "name": ADOPT, "input": {"name": lane, "run": run, "changes": event.output["shown"]}}
@@ -85,51 +86,51 @@ def ask_adoption(context: RaceContext, event: Event) -> Updates:
 
 @bindings.action
 def close_question(context: RaceContext, event: Event) -> Updates:
-    """The question is answered, or is not asked any more."""
+    """Close the question: it is answered, or no longer asked."""
     return assign(question=None, open_call=None)
 
 
 @bindings.action
 def raise_answer(context: RaceContext, event: Event) -> Updates:
-    """A person's answer, as the event that anybody could have sent from outside."""
+    """Raise a person's answer as the event that could also have been sent from outside."""
     name, data = answer_event("approval", event.output["text"], event.output.get("who") or "")
     return raise_(name, **data)
 
 
 @bindings.action
 def keep_denial(context: RaceContext, event: Event) -> Updates:
-    """A person says no."""
+    """Record that a person has denied the adoption."""
     return assign(adoption=_changed(context, state="denied"))
 
 
 @bindings.action
 def keep_adoption(context: RaceContext, event: Event) -> Updates:
-    """What was merged, or why it was not."""
+    """Record what was merged, or why nothing was."""
     state: AdoptionState = "conflict" if event.output["is_refused"] else "adopted" if event.output["now"] else "nothing"
     return assign(adoption={"state": state, **_merged(event.output)})
 
 
 @bindings.action
 def keep_adoption_failure(context: RaceContext, event: Event) -> Updates:
-    """The files could not be read or changed."""
+    """Record that the files could not be read or changed."""
     return assign(adoption={"state": "failed", "told": str(event.error.get("message", ""))})
 
 
 @bindings.action
 def keep_check(context: RaceContext, event: Event) -> Updates:
-    """What the check has shown in the merged files."""
+    """Record the result of the check on the merged files."""
     return assign(adoption=_changed(context, told="; ".join(one["found"] for one in event.output["evidence"])))
 
 
 @bindings.action
 def keep_check_failure(context: RaceContext, event: Event) -> Updates:
-    """The check could not be run."""
+    """Record that the check could not be run."""
     return assign(adoption=_changed(context, told=str(event.error.get("message", ""))))
 
 
 @bindings.action
 def keep_undo(context: RaceContext, event: Event) -> Updates:
-    """The lane's changes are out again; or they are not, since the same places were edited meanwhile."""
+    """Record that the lane's changes were taken out again, or the files on which later edits prevented that."""
     if not event.output["is_refused"]:
         return assign(adoption=_changed(context, state="check_failed"))
     conflicts, count = list(event.output["conflicts"]), event.output["conflicting"]
@@ -138,7 +139,7 @@ def keep_undo(context: RaceContext, event: Event) -> Updates:
 
 @bindings.action
 def keep_undo_failure(context: RaceContext, event: Event) -> Updates:
-    """The lane's changes could not be taken out again."""
+    """Record that taking the lane's changes out failed."""
     assert context.adoption is not None
     return assign(adoption=_changed(context, told=f"{context.adoption.told}; {event.error.get('message', '')}"))
 
@@ -166,35 +167,35 @@ def _changed(context: RaceContext, **changes: Any) -> dict[str, Any]:
 
 @bindings.input
 def plan_input(context: RaceContext, event: Event) -> Any:
-    """The run of the lane that has won."""
+    """The winner's run, for planning the adoption."""
     assert context.winner is not None
     return {"run": context.winner["run"]}
 
 
 @bindings.input
 def adoption_input(context: RaceContext, event: Event) -> Any:
-    """The changes of the winner."""
+    """The winner's run, for the adoption."""
     assert context.winner is not None
     return {"run": context.winner["run"]}
 
 
 @bindings.input
 def undo_input(context: RaceContext, event: Event) -> Any:
-    """The same changes the other way round: from the merged files to those before."""
+    """The winner's changes in reverse: from the merged files to the files before."""
     assert context.winner is not None and context.adoption is not None
     return {"run": context.winner["run"], "back": {"base": context.adoption.now, "theirs": context.adoption.safety}}
 
 
 @bindings.input
 def check_input(context: RaceContext, event: Event) -> Any:
-    """The check, on the merged files."""
+    """The check as a demand on the merged files."""
     assert context.adoption is not None
     return {"demands": [{"check": context.parameters.check}], "known": [], "snapshot": context.adoption.now}
 
 
 @bindings.input
 def ask_person_input(context: RaceContext, event: Event) -> Any:
-    """What a person is asked."""
+    """The question to the person."""
     assert context.question is not None and context.open_call is not None
     call = context.open_call["call"]
     return {"agent": context.agent, "kind": "approval", "text": context.question.text, "call": call}
@@ -204,13 +205,13 @@ def ask_person_input(context: RaceContext, event: Event) -> Any:
 
 
 def files_taken_over(context: RaceContext) -> list[str]:
-    """Paths of the folder that were changed."""
+    """Paths of the files that the adoption changed."""
     found = context.adoption
     return list(found.files) if found is not None and found.state == "adopted" else []
 
 
 def adoption_lines(context: RaceContext) -> list[str]:
-    """What became of taking the winner over, for the summary; the command that does it, where it was not done."""
+    """The summary's lines about the adoption; where it was not done, with the command that does it."""
     assert context.winner is not None
     found, run = context.adoption, context.winner["run"]
     by_hand = f"Take it over: rawko adopt {run}"

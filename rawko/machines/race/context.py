@@ -1,4 +1,4 @@
-"""What a race is given, and what it remembers. All of it is JSON (C-26)."""
+"""The input and the context of a race. All of it is JSON (C-26)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Outcome = Literal["success", "failure", "cancelled"]
 
 
 class Entry(Data):
-    """One lane.
+    """One lane of a race.
 
     Attributes:
-        lane: Its name.
-        model: Asked in place of the agent's.
-        prompt: Stands before the task: how this lane is to go about it.
+        lane: Name of the lane.
+        model: The model that the agent uses; None: the agent's own.
+        prompt: Text before the task: instructions for this lane only.
     """
 
     lane: Annotated[str, Field(pattern=r"^[a-z0-9]+([_-][a-z0-9]+)*$", max_length=32)]
@@ -39,17 +39,18 @@ def _distinct(lanes: tuple[Entry, ...]) -> tuple[Entry, ...]:
 
 
 class RaceParameters(Data):
-    """Who takes part, and what is to be shown; `parameters` of the agent's file.
+    """The lanes and rules of a race; `parameters` of the agent's file.
 
     Attributes:
         check: A command that must pass on a lane's files before the lane counts as done.
-        first: The first lane that succeeds wins; else all come to their end, and the cheapest of them wins.
-        judge: All come to their end, and where more than one has succeeded, a model finds the best of them.
-        judge_model: Asked in place of the run's.
-        criteria: By what the judge compares, in words.
-        adopt: Whether the winner's changes are taken over into the folder at the end: after a person's yes, without
-            one, or not.
-        at_a_time: Lanes that run side by side; None for all, as far as the setting `lanes.jobs` allows.
+        first: The first lane that succeeds wins; False: all lanes run to their end, and the cheapest successful one
+            wins.
+        judge: All lanes run to their end; if more than one succeeds, a model finds the best.
+        judge_model: The model that judges; None: the run's model.
+        criteria: Criteria by which the judge compares the lanes, in words.
+        adopt: Whether the winner's changes are adopted into the folder at the end: after a person's approval ("ask"),
+            without one ("always"), or not ("never").
+        at_a_time: Lanes that run side by side; None: as many as the setting `lanes.jobs` allows.
     """
 
     lanes: Annotated[tuple[Entry, ...], Field(min_length=1, max_length=64), AfterValidator(_distinct)] = (
@@ -75,18 +76,18 @@ AdoptionState = Literal["planned", "denied", "conflict", "nothing", "adopted", "
 
 
 class Adoption(Data):
-    """What became of taking the winner over.
+    """The state of the winner's adoption.
 
     Attributes:
-        state: "planned" where no person was there to say yes; "check_failed" where the merged files did not pass, and
+        state: "planned" where no person was there to approve; "check_failed" where the merged files did not pass, and
             the changes were taken out again.
-        files: Paths that were changed, or would be; the first of them where there are many.
-        changed: How many there are.
-        conflicts: `{path, here, there}`: paths on which both sides have worked; the first of them.
-        conflicting: How many there are.
-        safety: The snapshot of the files before, as data.
+        files: Paths that were or would be changed; only the first ones if there are many.
+        changed: Number of all such paths.
+        conflicts: `{path, here, there}`: paths that both sides have changed; only the first ones if there are many.
+        conflicting: Number of all such paths.
+        safety: The snapshot before the merge, as data.
         now: The snapshot of the merged files, as data.
-        told: Why it failed, or what the check has shown.
+        told: Why it failed, or the result of the check.
     """
 
     state: AdoptionState
@@ -100,11 +101,12 @@ class Adoption(Data):
 
 
 class RaceContext(AgentInput):
-    """The context of the machine: its input, then what it remembers.
+    """The context of the machine: its input, then its state.
 
     Attributes:
-        results: `{lane, run, outcome, summary, cost_usd, usage, message}` of each lane that has ended, in that order.
-        winner: One of them.
+        results: `{lane, run, outcome, summary, cost_usd, usage, message}` of each lane, in the order in which they
+            ended.
+        winner: The result of the winning lane.
         judged: The verdict: `{winner, rule, is_agreed, votes, reasons, error}`; None where no judge was asked.
     """
 

@@ -1,4 +1,4 @@
-"""Guards of the race: pure questions about the context and the event, one function per name in the chart."""
+"""Guards of the race: pure conditions on context and event, one function per name in the chart."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ bindings = Bindings()
 
 @bindings.guard
 def takes_first(context: RaceContext, event: Event) -> bool:
-    """The first lane that succeeds wins."""
+    """The first lane that succeeds wins, without a judge."""
     return context.parameters.first and not context.parameters.judge
 
 
 @bindings.guard
 def needs_judge(context: RaceContext, event: Event) -> bool:
-    """More than one lane has succeeded, and a judge is wanted."""
+    """More than one lane has succeeded, and the parameters ask for a judge."""
     return context.parameters.judge and sum(one["status"] == "done" for one in event.output) > 1
 
 

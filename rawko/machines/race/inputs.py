@@ -1,4 +1,4 @@
-"""What the lanes of a race are given, how many run at a time, and what the race reports. Pure."""
+"""The inputs of a race's lanes and judge, the number of lanes at a time, and the race's report. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ bindings.add("context", "RaceContext", RaceContext)
 
 @bindings.input
 def lane_input(context: RaceContext, event: Event, *, item: Any) -> Any:
-    """The order of one lane."""
+    """The input of one lane."""
     return {
         "lane": item.lane,
         "agent": item.agent,
@@ -53,13 +53,13 @@ def judge_input(context: RaceContext, event: Event) -> Any:
 
 @bindings.input
 def lanes_at_a_time(context: RaceContext, event: Event) -> int | None:
-    """How many lanes run side by side."""
+    """Number of lanes that run side by side."""
     return context.parameters.at_a_time
 
 
 @bindings.output
 def race_report(context: RaceContext, event: Event) -> Any:
-    """What the race came to, as an agent's result (C-13), with all lanes that have ended."""
+    """The result of the race in the form of an agent's result (C-13), with all lanes that have ended."""
     return {
         "outcome": context.outcome,
         "summary": _summary(context),
@@ -94,12 +94,12 @@ def _line(one: Any, *, is_winner: bool) -> str:
 
 
 def tokens_of(one: Any) -> int:
-    """Tokens that a lane has used, in and out."""
+    """Input and output tokens that a lane has used."""
     return sum((one.get("usage") or {}).get(name, 0) for name in ("input_tokens", "output_tokens"))
 
 
 def _judged(judged: Any) -> list[str]:
-    """The verdict and its reasons, the winner's first."""
+    """The summary's lines about the verdict, the winner's reason first."""
     if judged is None:
         return []
     if judged["error"] is not None:

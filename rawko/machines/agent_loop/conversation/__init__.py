@@ -1,1 +1,1 @@
-"""The conversation with the model: its rules, its words, the machine's own answers, its compaction."""
+"""The conversation with the model: its rules, the machine's texts and own answers, its compaction."""

@@ -1,4 +1,4 @@
-"""Parts that actions are made of: closing a turn, telling parent and observers. Pure; no action itself."""
+"""Updates that several actions share: closing a turn, events for parent and observers. Pure; has no actions itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rawko.vocabulary.messages import ToolCall, ToolResult
 from rawko.vocabulary.usage import Usage
 
 PREVIEW_CHARS = 200
-"""Of a tool result in the event for observers; the whole stands in the history."""
+"""Characters of a tool result in the event for observers; the tool history has the whole result."""
 
 NOTHING_IN_HAND = assign(pending_calls=[], open_call=None, approval=None, turn_results=[])
 
@@ -25,12 +25,12 @@ NOTHING_IN_HAND = assign(pending_calls=[], open_call=None, approval=None, turn_r
 def close_turn(
     context: AgentLoopContext, *, why_not: str = "", text: str = "", open_result: ToolResult | None = None
 ) -> Updates:
-    """Answer every call of the turn in one user message, and forget the turn's queues (pairing, AL-080).
+    """Answer every call of the turn in one user message, and clear the turn's queues (pairing, AL-080).
 
     Args:
-        why_not: What calls that were not carried out are answered with.
-        text: What the message says after the results.
-        open_result: The answer to the open call; without it the open call was not carried out.
+        why_not: The answer to calls that were not carried out.
+        text: A text for the model after the results.
+        open_result: The answer to the open call; None: it was not carried out.
     """
     results: list[Any] = list(context.turn_results)
     if context.open_call is not None:
@@ -47,7 +47,7 @@ def not_run(call: Mapping[str, Any] | ToolCall, why: str) -> ToolResult:
 
 
 def answered(context: AgentLoopContext, entry: ToolEntry) -> Updates:
-    """Count the open call as a step, with its answer, in history, turn and events."""
+    """Record the open call's answer: one more step, an entry in history and turn, an event for observers."""
     call, result = entry.call, entry.result
     told = {
         "call_id": call.id,
@@ -65,28 +65,28 @@ def answered(context: AgentLoopContext, entry: ToolEntry) -> Updates:
 
 
 def open_tool_call(context: AgentLoopContext) -> ToolCall:
-    """The open call as vocabulary."""
+    """The open call as a ToolCall."""
     assert context.open_call is not None
     return ToolCall.model_validate(thaw(context.open_call.call))
 
 
 def spent(usage: Any) -> Usage:
-    """Tokens as vocabulary, from their JSON."""
+    """A Usage from its JSON."""
     return Usage.model_validate(thaw(usage))
 
 
 def tell(event: str, context: AgentLoopContext, **data: Any) -> Updates:
-    """Tell the parent and the observers (C-25)."""
+    """Send the event to the parent and to the observers (C-25)."""
     return (send(event, {"agent": path_of(context), **data}, to="parent"), tell_observers(event, context, **data))
 
 
 def tell_observers(event: str, context: AgentLoopContext, **data: Any) -> Updates:
-    """Tell the observers alone."""
+    """Emit the event for the observers only."""
     return emit(event, agent=path_of(context), **data)
 
 
 def granted(context: AgentLoopContext) -> Updates:
-    """New limits for an interactive agent from here on; the counts themselves only grow."""
+    """Grant an interactive agent its limits anew from here on; the counts themselves only grow."""
     if not context.is_interactive:
         return None
     return assign(
@@ -98,7 +98,7 @@ def granted(context: AgentLoopContext) -> Updates:
 
 
 def limit_text(context: AgentLoopContext, reason: str) -> str:
-    """What is said of a limit that was reached."""
+    """The text about a limit that was reached."""
     limits = {
         "turns": context.limits.turns,
         "tool_steps": context.limits.tool_steps,

@@ -1,7 +1,8 @@
-"""Compaction as the machine does it: when, how often, and what a summary changes (C-35). Pure.
+"""Compaction in the chart: its guards and actions, when it is tried, and how often (C-35). Pure.
 
-A ladder with a bound: old results become pointers, then a summary stands for the older part, then it is a limit. A
-turn that comes back whole begins the ladder anew. Which messages are kept is decided in `compaction`.
+The steps are tried in order: old tool results become pointers, then a summary replaces the older part, then the run
+stops at a limit. A turn that the window did not cut off starts again with the first step. `shortening` decides which
+messages are kept.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ bindings = Bindings()
 
 
 def view_of(context: AgentLoopContext) -> View:
-    """What the model is sent of the conversation."""
+    """The part of the conversation that is sent to the model."""
     return View(**thaw(context.view))
 
 
@@ -40,7 +41,7 @@ def view_of(context: AgentLoopContext) -> View:
 
 @bindings.guard
 def is_nearly_full(context: AgentLoopContext, event: Event) -> bool:
-    """The last turn came close to the window, and the conversation was not cut down just before it."""
+    """The last turn used `NEARLY_FULL` of the context window, and no compaction happened since the turn before it."""
     window = context.context_window
     return (
         window is not None
@@ -51,7 +52,7 @@ def is_nearly_full(context: AgentLoopContext, event: Event) -> bool:
 
 @bindings.guard
 def can_shorten(context: AgentLoopContext, event: Event) -> bool:
-    """Old tool results would make a difference as pointers, and that is the first thing to be tried."""
+    """Sending old tool results as pointers would save enough, and no compaction was tried since the last whole turn."""
     if context.compactions_in_a_row > 0 or context.max_compactions == 0:
         return False
     return is_worth_pointers(context.messages, view_of(context))
@@ -59,7 +60,7 @@ def can_shorten(context: AgentLoopContext, event: Event) -> bool:
 
 @bindings.guard
 def can_compact(context: AgentLoopContext, event: Event) -> bool:
-    """A summary may be tried, and there is something that it could stand for."""
+    """Another summary is allowed, and there is an assistant message that it would replace."""
     if context.compactions_in_a_row >= context.max_compactions:
         return False
     start, kept = context.view.kept_from, _kept_from(context, context.compactions_in_a_row + 1)
@@ -68,7 +69,7 @@ def can_compact(context: AgentLoopContext, event: Event) -> bool:
 
 @bindings.guard
 def is_compacting(context: AgentLoopContext, event: Event) -> bool:
-    """What was interrupted is a compaction, not a turn."""
+    """The request that was interrupted is a compaction, not a turn."""
     return context.is_compacting
 
 
@@ -81,22 +82,22 @@ def _kept_from(context: AgentLoopContext, attempt: int) -> int:
 
 @bindings.action
 def shorten_results(context: AgentLoopContext, event: Event) -> Updates:
-    """Tool results of older turns become pointers; the model can make the calls again."""
+    """Send tool results of older turns as pointers; the model can make the calls again."""
     view = view_of(context)
     changed = view.model_copy(update={"pointers_before": pointers_until(context.messages)})
-    # It is told to make calls again, which is then no circle.
+    # The pointers ask the model to make calls again, which must then not count as repetition.
     return assign(view=changed, recent_calls=[]), _counted(context), _told(context, "results", changed)
 
 
 @bindings.action
 def begin_compaction(context: AgentLoopContext, event: Event) -> Updates:
-    """Count the attempt; the older part of the conversation is about to be summarised."""
+    """Count an attempt at a summary of the older part of the conversation."""
     return assign(is_compacting=True), _counted(context)
 
 
 @bindings.action
 def take_summary(context: AgentLoopContext, event: Event) -> Updates:
-    """A summary stands for the older part from here on."""
+    """Send the summary in place of the older part from here on."""
     done = event.output
     view = view_of(context)
     changed = View(head=done["head"], kept_from=done["kept_from"], pointers_before=view.pointers_before)
@@ -116,7 +117,7 @@ def take_summary(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def resume_cut_off(context: AgentLoopContext, event: Event) -> Updates:
-    """Answer the calls of a message that the window cut off, and ask for the rest."""
+    """Answer the calls of a message that the window cut off, and ask for its rest."""
     return close_turn(context, text=texts.CUT_OFF_BY_WINDOW)
 
 
@@ -142,7 +143,7 @@ def _told(context: AgentLoopContext, kind: str, changed: View) -> Updates:
 
 @bindings.input
 def summarise_input(context: AgentLoopContext, event: Event) -> Any:
-    """The part that is to be summarised, and what a summary must not lose: task, plan, the summary before."""
+    """The messages to summarise, and what a summary must keep: task, plan, and the earlier summary."""
     view, kept = view_of(context), _kept_from(context, context.compactions_in_a_row)
     return {
         "agent": context.agent,

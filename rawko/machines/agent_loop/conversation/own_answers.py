@@ -1,6 +1,6 @@
-"""What the machine answers to the next call by itself: plan updates, control calls that do not fit, cut-off calls.
+"""Calls that the machine answers without a tool: plan updates, invalid control calls, calls that were cut off.
 
-Pure. A call that it does not answer is either a control tool that ends the turn or a tool to run.
+Pure. All other calls are control calls that end the turn, or are carried out by a tool.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from rawko.vocabulary.plan import FINISHED, Plan, PlanError, PlanPatch, merge_pl
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The machine's own answer to a call; `plan` where the call changed it."""
+    """The machine's own answer to a call; `plan` is the new plan where the call changed it."""
 
     result: ToolResult
     plan: Plan | None = None
 
 
 def immediate_answer(context: AgentLoopContext) -> Answer | None:
-    """The answer to the first pending call, or None where the call is to be carried out."""
+    """The answer to the first pending call, or None where the machine does not answer it itself."""
     pending = context.pending_calls[0]
     call = pending.call
     if pending.is_truncated:
@@ -45,14 +45,14 @@ def immediate_answer(context: AgentLoopContext) -> Answer | None:
 
 
 def ending_text(call: ToolCall) -> str:
-    """What a call of complete, clarify or pause says; the call fits its schema."""
+    """The text of a call of complete, clarify or pause; the caller has checked that it fits its schema."""
     assert call.name in ENDING
     field = next(iter(MODELS[call.name].model_fields))
     return str(call.input[field])
 
 
 def current_plan(context: AgentLoopContext) -> Plan | None:
-    """The context's plan as vocabulary."""
+    """The context's plan as a Plan."""
     return None if context.plan is None else Plan.model_validate(thaw(context.plan))
 
 

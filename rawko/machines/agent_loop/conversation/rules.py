@@ -1,7 +1,7 @@
-"""The conversation's rules, on wire messages: what a turn asks for, how it is answered, what may be sent. Pure.
+"""The conversation's rules, on wire messages: the calls of a turn, their answers, the messages that are sent. Pure.
 
 Rule 1 (pairing, AL-080): every tool_use is answered by a tool_result in the next message, all in one message.
-Rule 2: messages are only appended; what the wire wants joined is joined when it is sent.
+Rule 2: messages are only appended; messages that the wire wants joined are joined when they are sent.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ def calls_of(message: WireMessage) -> list[ToolCall]:
 
 
 def ends_in_call(message: WireMessage) -> bool:
-    """Whether the last block is a tool call: where the message was cut off, its input is incomplete."""
+    """Whether the last block is a tool call; if the message was cut off, the call's input is then incomplete."""
     content = message["content"]
     return bool(content) and content[-1].get("type") == "tool_use"
 
 
 def unanswered(messages: Sequence[WireMessage]) -> list[str]:
-    """Ids of the tool calls of the last message, which nothing has answered yet. O(1) in the conversation."""
+    """Ids of the last message's tool calls, if they are not answered yet. O(1) in the length of the conversation."""
     if not messages or messages[-1]["role"] != "assistant":
         return []
     return [block["id"] for block in blocks_of(messages[-1], "tool_use")]
 
 
 def user_message(results: Iterable[Mapping[str, Any] | ToolResult], text: str = "") -> dict[str, Any] | None:
-    """One user message: tool results first, then a text; None where there is neither."""
+    """One user message: tool results first, then the text; None where there is neither."""
     content: list[dict[str, Any]] = [_result_block(result) for result in results]
     if text:
         content.append({"type": "text", "text": text})
@@ -55,7 +55,7 @@ def user_message(results: Iterable[Mapping[str, Any] | ToolResult], text: str = 
 
 
 def last_words(messages: Sequence[WireMessage], start: int = 0) -> str:
-    """The text of the last assistant message from `start` on that has any, or ""."""
+    """The text of the last assistant message with text, from index `start` on; "" where there is none."""
     for index in range(len(messages) - 1, start - 1, -1):
         if messages[index]["role"] == "assistant" and (text := text_of(messages[index]).strip()):
             return text
@@ -63,10 +63,10 @@ def last_words(messages: Sequence[WireMessage], start: int = 0) -> str:
 
 
 def as_sent(messages: Iterable[WireMessage]) -> list[Message]:
-    """The conversation as a provider gets it: adjacent user messages become one, assistant messages stay verbatim.
+    """The conversation as a provider gets it: adjacent user messages are joined, assistant messages stay verbatim.
 
-    Servers that follow a chat template refuse two user messages in a row; the tool results of a turn and what the
-    user says next arrive as one.
+    Servers that follow a chat template refuse two user messages in a row, as the tool results of a turn and the user's
+    next message would be.
     """
     sent: list[Message] = []
     for message in messages:

@@ -1,12 +1,12 @@
-"""One agent's conversation as a provider gets it, call by call. Messages that were sent before are the same objects.
+"""One agent's conversation as a provider gets it, request by request. Messages sent before stay the same objects.
 
-A provider that keeps the bytes of a message finds them again by that (`rawko.providers.anthropic_request`), and a call
-costs what is new in it, however long the conversation is:
+A provider that keeps the bytes of a message finds them by the object (`rawko.providers.anthropic_request`), so that a
+request costs only its new messages, however long the conversation is:
 
-    call 1   a          A            each letter is a message of the context; capitals are what is sent
-    call 2   a b c d    A B CD       adjacent user messages (c, d) are sent as one
-    call 3   a b c d e  A B CD E     A, B and CD are the objects of call 2
-    call 4   x d e      X D E        the older part was compacted to x: made anew from where they differ
+    request 1   a          A            each letter is a message of the context; capitals are the messages sent
+    request 2   a b c d    A B CD       adjacent user messages (c, d) are sent as one
+    request 3   a b c d e  A B CD E     A, B and CD are the objects of request 2
+    request 4   x d e      X D E        the older part was compacted to x: new objects from the first difference on
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from rawko.vocabulary.messages import Message, call_ids
 
 
 class SentConversation:
-    """What the last call of one agent's conversation was made of.
+    """The messages of one agent's last request, to be used again in the next one.
 
     Attributes:
-        call_ids: Ids of the tool calls in it.
-        system: The system prompt, without and with the tool that updates the plan; rendered once.
+        call_ids: Ids of the tool calls in the sent messages.
+        system: The rendered system prompt, by whether the agent can update the plan.
     """
 
     def __init__(self) -> None:
@@ -31,10 +31,10 @@ class SentConversation:
         self.system: dict[bool, str] = {}
         self._source: list[WireMessage] = []
         self._sent: list[Message] = []
-        self._ends: list[int] = []  # of each sent message: how many of the source it and all before it hold
+        self._ends: list[int] = []  # per sent message: the number of source messages up to its end
 
     def take(self, messages: Sequence[WireMessage]) -> tuple[Message, ...]:
-        """The conversation as `as_sent` gives it."""
+        """The messages as `as_sent` gives them; those sent before are the same objects."""
         same = list(map(is_, self._source, messages))
         self._keep(len(same) if all(same) else same.index(False))
         for message in messages[self._ends[-1] if self._ends else 0 :]:
@@ -53,7 +53,7 @@ class SentConversation:
             self._ends.append((self._ends[-1] if self._ends else 0) + 1)
 
     def _keep(self, same: int) -> None:
-        """Forget what is not made of the first `same` messages alone."""
+        """Drop the sent messages that are not made of the first `same` source messages only."""
         kept = len(self._ends)
         while kept and self._ends[kept - 1] > same:
             kept -= 1

@@ -1,8 +1,9 @@
-"""A conversation that no longer fits: what of it is sent, what becomes a pointer, what is summarised (C-35). Pure.
+"""Shortens a conversation that no longer fits: what is sent, sent as a pointer, or summarised (C-35). Pure.
 
-Nothing is taken out of `messages`: the whole conversation stays in the context and in the journal. A `View` says what
-of it the model is sent: from `kept_from` on as it is, before that only the head; tool results before
-`pointers_before` as pointers. Both indices stand at assistant messages, so calls and results stay paired (AL-080).
+Nothing is removed from `messages`: the whole conversation stays in the context and in the journal. A `View` says what
+the model is sent: messages from `kept_from` on, the head in place of those before, and long tool results before
+`pointers_before` as pointers. Both indices are indices of assistant messages, so calls and results stay paired
+(AL-080).
 """
 
 from __future__ import annotations
@@ -18,26 +19,26 @@ from rawko.machines.agent_loop.conversation import texts
 from rawko.machines.agent_loop.conversation.rules import WireMessage, text_of
 
 NEARLY_FULL = 0.85
-"""Part of the window that is used before the conversation is compacted of our own accord."""
+"""Fraction of the context window from which on the conversation is compacted before the model complains."""
 POINTER_FROM_CHARS = 400
-"""Shorter results stay: a pointer would save nothing."""
+"""Characters of a tool result from which on a pointer replaces it; for shorter ones it would save nothing."""
 POINTER_KEEPS_CHARS = 120
 TURNS_WITH_RESULTS = 2
-"""So many of the last turns keep their results when older ones become pointers."""
+"""Number of last turns that keep their results when older ones become pointers."""
 WORTH_IT = 0.2
-"""Part of the conversation that pointers must save, else it is summarised at once."""
+"""Fraction of the conversation that pointers must save; if they save less, it is summarised at once."""
 KEPT_PART = 0.25
-"""Part of the conversation that a summary leaves as it is, at its end."""
+"""Fraction of the conversation, at its end, that a summary leaves unchanged."""
 ENTRY_CHARS = (4_000, 1_000, 300, 100)
-"""Of one entry of the transcript that is summarised; the longest that fits in all is taken."""
+"""Characters of one entry of the transcript to be summarised; the largest with which the transcript fits is used."""
 CHARS_PER_TOKEN = 3
-"""Fewer than are usual, so that an estimate errs on the safe side."""
+"""A low estimate, so that an estimated size in tokens is rather too large."""
 TRANSCRIPT_PART = 0.5
-"""Of the window that the transcript may take."""
+"""Fraction of the context window that the transcript may fill."""
 
 
 def sent_view(messages: Sequence[WireMessage], view: View) -> Sequence[WireMessage]:
-    """The conversation as the model is sent it; the very sequence where nothing is cut."""
+    """The messages that the model is sent; the same sequence object where nothing is shortened."""
     if not view.head and not view.pointers_before:
         return messages
     head = [_user(view.head)] if view.head else []
@@ -46,7 +47,7 @@ def sent_view(messages: Sequence[WireMessage], view: View) -> Sequence[WireMessa
 
 
 def shortened(message: WireMessage) -> WireMessage:
-    """The message with its long tool results as pointers."""
+    """The message with pointers in place of its long tool results."""
     if message["role"] != "user":
         return message
     return {**message, "content": [_pointer(block) for block in message["content"]]}
@@ -67,12 +68,12 @@ def _pointer(block: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def pointers_until(messages: Sequence[WireMessage]) -> int:
-    """Index before which results become pointers: the last turns keep theirs."""
+    """The index before which tool results become pointers: the last `TURNS_WITH_RESULTS` turns keep theirs."""
     return _start_of_last_turns(messages, TURNS_WITH_RESULTS)
 
 
 def is_worth_pointers(messages: Sequence[WireMessage], view: View) -> bool:
-    """Whether pointers instead of old results would save enough to be a remedy."""
+    """Whether pointers in place of old results would save more than `WORTH_IT` of the conversation."""
     until = pointers_until(messages)
     before = size_of(sent_view(messages, view))
     after = size_of(sent_view(messages, view.model_copy(update={"pointers_before": until})))
@@ -80,10 +81,10 @@ def is_worth_pointers(messages: Sequence[WireMessage], view: View) -> bool:
 
 
 def keep_from(messages: Sequence[WireMessage], view: View, *, attempt: int) -> int:
-    """Index of the first message that stays as it is when all before it is summarised.
+    """Index of the first message that stays unchanged when all messages before it are summarised.
 
-    As many of the last turns as fit into a part of the conversation's size; a later attempt keeps less, the third
-    nothing. A turn begins with the assistant's message, whose calls the next one answers.
+    The last turns are kept as far as they fit into `KEPT_PART` of the conversation's size; attempt 2 keeps half as
+    much, attempt 3 nothing. A turn begins with the assistant's message, whose calls the next message answers.
     """
     room = size_of(sent_view(messages, view)) * KEPT_PART / (2 ** max(attempt - 1, 0)) if attempt <= 2 else 0
     kept, size = len(messages), 0
@@ -99,7 +100,7 @@ def keep_from(messages: Sequence[WireMessage], view: View, *, attempt: int) -> i
 def transcript(
     messages: Sequence[WireMessage], view: View, *, until: int, window_tokens: int | None
 ) -> list[dict[str, str]]:
-    """What is to be summarised, oldest first, as {"speaker", "text"}, cut so that it surely fits into the window."""
+    """The messages to summarise, oldest first, as {"speaker", "text"}, cut so that they fit into the window."""
     told = messages[view.kept_from : until]
     room = (
         int(window_tokens * CHARS_PER_TOKEN * TRANSCRIPT_PART)
@@ -112,17 +113,17 @@ def transcript(
         if sum(len(entry["text"]) for entry in entries) <= room:
             return entries
     while entries and sum(len(entry["text"]) for entry in entries) > room:
-        entries = entries[len(entries) // 2 + 1 :]  # the latest say most; the task is told apart
+        entries = entries[len(entries) // 2 + 1 :]  # the latest matter most; the task is given separately
     return entries
 
 
 def first_text(messages: Sequence[WireMessage]) -> str:
-    """The first user message's text: the task, as it was given."""
+    """The text of the first user message: the task as the user gave it; "" where there is none."""
     return next((text for message in messages[:1] if message["role"] == "user" and (text := text_of(message))), "")
 
 
 def size_of(messages: Iterable[WireMessage]) -> int:
-    """Characters of messages, as JSON."""
+    """Size of the messages' content in characters of JSON."""
     return sum(len(json.dumps(thaw(message["content"]), ensure_ascii=False)) for message in messages)
 
 
@@ -154,7 +155,7 @@ def _entry(role: str, block: Mapping[str, Any]) -> dict[str, str]:
         case "tool_result":
             return {"speaker": "error" if block.get("is_error") else "result", "text": _result_text(block)}
         case _:
-            return {"speaker": role, "text": ""}  # thinking is signed and private; images say nothing here
+            return {"speaker": role, "text": ""}  # thinking is signed and private; an image has no text
 
 
 def _result_text(block: Mapping[str, Any]) -> str:

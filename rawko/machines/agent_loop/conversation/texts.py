@@ -1,4 +1,4 @@
-"""Every word that the machine itself says to the model or about a run. Prompts that people edit are in `prompts/`."""
+"""All texts of the machine itself, to the model and about a run. Prompts that people may edit are in `prompts/`."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What a monitor may ask about the tool calls of an agent: guards, actions and a memory that any monitor may name.
+"""Guards, actions and a context about an agent's tool calls, for any monitor to name.
 
     {event: state entered, guard: "calls(tool=['write', 'edit']) and not has_plan", target: wrote_without_a_plan}
     {event: event consumed, guard: ended(tool='bash') and is_test and failed, target: red}
 
-A call begins where `running_tool` is entered, which is before the tool does anything; it ends with the event that the
-machine takes then. Of other machines all of these say no. Pure.
+A call begins when `running_tool` is entered, before the tool does anything; it ends with the actor's `done` or `error`
+event. For machines other than the agent machine, these guards are false. Pure.
 """
 
 from __future__ import annotations
@@ -34,20 +34,24 @@ _RUNNERS: Final = re.compile(
     r"|(?:go|cargo|dotnet|swift|mix|sbt|bazel|mvn|rake|gradle|gradlew|make)\s+(?:\S+\s+)*?\S*test\S*"
     r")(?=$|[\s;&|):])"
 )
-"""Commands that run tests, as they are usually written."""
+"""Matches commands that run tests."""
 
 _own = Bindings()
 
 
 class FileOfCall(Data):
-    """The file that the open call names, as the gate has seen it."""
+    """The file that the open call names, as the gate found it."""
 
     path: str
     is_there: bool
 
 
 class KnownFiles(Data):
-    """What an agent has seen of the workspace: files that it has read, written or edited."""
+    """Context of a monitor: the files that an agent has read, written or edited.
+
+    Attributes:
+        subject: The file of the call that the gate has judged last.
+    """
 
     known: list[str] = Field(default_factory=list)
     subject: FileOfCall | None = None
@@ -58,19 +62,19 @@ _own.add("context", "KnownFiles", KnownFiles)
 
 @_own.guard
 def calls(context: Record, event: Event, *, tool: Any) -> bool:
-    """A call of this tool, or of one of these, begins. Of an event `state entered`."""
+    """A call of this tool, or of one of these tools, begins. For the event `state entered`."""
     return event.name == "state entered" and event.state == BEGINS and _is_of(event, tool)
 
 
 @_own.guard
 def ended(context: Record, event: Event, *, tool: Any) -> bool:
-    """A call of this tool, or of one of these, has ended. Of an event `event consumed`."""
+    """A call of this tool, or of one of these tools, has ended. For the event `event consumed`."""
     return _has_ended(event) and _is_of(event, tool)
 
 
 @_own.guard
 def failed(context: Record, event: Event) -> bool:
-    """The call has ended with an error, or its command with an exit code other than 0. Beside `ended`."""
+    """The call has ended with an error, or its command with an exit code other than 0. Used together with `ended`."""
     if not _has_ended(event):
         return False
     taken = event.event
@@ -96,7 +100,7 @@ def has_plan(context: Record, event: Event) -> bool:
 
 @_own.guard
 def is_known_file(context: Record, event: Event) -> bool:
-    """The file of the open call is one that the agent has read or written, or there is none of its name yet.
+    """The agent has read or written the open call's file before, or no file of that name exists yet.
 
     For a monitor with `context: KnownFiles` and the actions `note_subject` and `note_file`.
     """
@@ -106,7 +110,7 @@ def is_known_file(context: Record, event: Event) -> bool:
 
 @_own.guard
 def is_checked(context: Record, event: Event) -> bool:
-    """The gate has judged a call that names a file. Of an event `event consumed`."""
+    """The gate has judged a call. For the event `event consumed`."""
     return event.name == "event consumed" and event.event.name == _CHECKED
 
 
@@ -120,7 +124,7 @@ def note_subject(context: Record, event: Event) -> Updates:
 
 @_own.action
 def note_file(context: Record, event: Event) -> Updates:
-    """The file of the call is known from now on."""
+    """Add the call's file to the known files."""
     subject = context.subject
     if subject is None or subject.path in context.known:
         return None
@@ -142,10 +146,10 @@ def _input(event: Event) -> Mapping[str, Any]:
 
 
 def _call(event: Event) -> Any:
-    """The tool call that is open; None of a machine that has none."""
+    """The open tool call; None of a machine without one."""
     pending = getattr(event.context, "open_call", None)
     return None if pending is None else pending.call
 
 
 bindings: Final = _own | MONITOR_GUARDS
-"""All that a monitor of an agent may name without a module of its own."""
+"""The functions that a monitor of an agent may name without a module of its own."""

@@ -1,6 +1,6 @@
-"""The functions of `statecharts/monitors/agent_loop.yaml`: what a watching machine asks about an agent's run. Pure.
+"""The functions of `statecharts/monitors/agent_loop.yaml`, the monitor of the agent machine's invariants. Pure.
 
-Its events are sismic's meta-events of the watched machine; each carries that machine's context. AL-080.
+The monitor's events are sismic's meta-events of the watched machine; each carries that machine's context. AL-080.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ bindings = Bindings()
 Count = Annotated[int, Field(ge=0)]
 
 COUNTED: Final = ("messages", "tool_history", "snapshot_history")
-"""Lists that only grow."""
+"""Lists of the context that only grow."""
 _NEEDS_ANSWERS: Final = frozenset(
     {"thinking", "compacting", "idle", "done", "limit", "failed", "cancelled", "cancelling"}
 )
 _CAPTURES: Final = frozenset({"capturing_snapshot", "cancelling"})
 _GOES_ON: Final = frozenset({"thinking", "compacting", "executing_tool", "idle", "waiting", "done", "limit"})
-"""States that must not be entered before a change is captured; a run that fails or is cancelled need not go on."""
+"""States that must not be entered before a change is captured; failed or cancelled runs are exempt."""
 
 
 _SEEN: Final = _NEEDS_ANSWERS | _CAPTURES | _GOES_ON | {"running_tool"}
@@ -55,25 +55,25 @@ def is_state(context: Record, event: Event, *, name: str) -> bool:
 
 @bindings.guard
 def captures(context: Record, event: Event) -> bool:
-    """The workspace is looked at."""
+    """The state captures the workspace."""
     return event.state in _CAPTURES
 
 
 @bindings.guard
 def goes_on(context: Record, event: Event) -> bool:
-    """The run does something that a change must have been captured before."""
+    """The state must not be entered before a change is captured."""
     return event.state in _GOES_ON
 
 
 @bindings.guard
 def needs_answers(context: Record, event: Event) -> bool:
-    """A state in which no call may be open: the model is asked, or the conversation is given back."""
+    """In the state no call may be open: the model is asked, or the conversation is given back."""
     return event.state in _NEEDS_ANSWERS
 
 
 @bindings.guard
 def has_answers(context: Record, event: Event) -> bool:
-    """Every call of the watched conversation has its answer, and none is in hand."""
+    """Every call of the watched conversation is answered, and none is open or pending."""
     run = event.context
     is_clear = run.open_call is None and not len(run.pending_calls) and not len(run.turn_results)
     return is_clear and not unanswered(run.messages)
@@ -81,14 +81,14 @@ def has_answers(context: Record, event: Event) -> bool:
 
 @bindings.guard
 def results_match_calls(context: Record, event: Event) -> bool:
-    """The last entry of the tool history is a call with its own answer."""
+    """The last entry of the tool history holds a call and the result of the same id."""
     history = event.context.tool_history
     return not len(history) or history[-1].call.id == history[-1].result.call_id
 
 
 @bindings.guard
 def may_have_written(context: Record, event: Event) -> bool:
-    """A tool that does not declare itself read-only has ended, or a called agent; broken ones count (C-53)."""
+    """A called agent, or a tool that does not declare itself read-only, has ended, with or without an error (C-53)."""
     ended = event.event
     if ended.name in _ENDS and ended.name != "done.invoke.execute_tool":
         return True
@@ -97,7 +97,7 @@ def may_have_written(context: Record, event: Event) -> bool:
 
 @bindings.guard
 def has_grown(context: Record, event: Event) -> bool:
-    """Nothing has become less, and each step has its entry."""
+    """No count has become smaller, and each tool step has its entry in the history."""
     now = _counts(event.context)
     is_counted = event.context.tool_steps == len(event.context.tool_history)
     before = context.counts
@@ -106,13 +106,13 @@ def has_grown(context: Record, event: Event) -> bool:
 
 @bindings.action
 def count(context: Record, event: Event) -> Updates:
-    """Remember how far the run is."""
+    """Remember the run's counts."""
     return assign(counts=_counts(event.context))
 
 
 @bindings.action
 def forget_counts(context: Record, event: Event) -> Updates:
-    """The watching begins, at whatever step of the run that is."""
+    """Clear the counts: the monitor starts here, at whatever step of the run."""
     return assign(counts=None)
 
 
@@ -121,7 +121,7 @@ def _counts(run: Any) -> tuple[int, ...]:
 
 
 def concerns(event: Any) -> bool:
-    """Whether a meta-event could mean anything here."""
+    """Whether the monitor has a transition for a meta-event like this."""
     match event.name:
         case "state entered":
             return event.state in _SEEN

@@ -1,9 +1,9 @@
-"""What an agent's machine does instead of a call that a monitor objects to: the call is refused, with the reason.
+"""Refuses a tool call that a monitor objects to, by replacing the event that would start it; the run continues.
 
-    the gate allows the call      it denies it, by the rule "monitor NAME"
-    a person approves the call    the call is denied all the same
+    the gate allows the call      its verdict becomes a denial by the rule "monitor NAME"
+    a person approves the call    the approval becomes a DENY
 
-The model reads the reason, and the run goes on. Pure.
+The model reads the monitor's reason. Pure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CHECKED = "done.invoke.check_gate"
 
 
 def refusal(event: Event, monitor: str, reason: str) -> Event | None:
-    """The event to take in the place of one by which a call would begin; None of any other."""
+    """The event that replaces one that would start a tool call; None for every other event."""
     if event.name == "APPROVE":
         return make_event("DENY", {"reason": f"monitor {monitor}: {reason}", "who": f"monitor {monitor}"})
     output = event.data.get("output")

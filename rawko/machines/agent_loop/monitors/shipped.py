@@ -1,4 +1,4 @@
-"""The monitors that come with rawko, by name: `statecharts/monitors/NAME.yaml`."""
+"""The monitors that rawko ships, by name: `statecharts/monitors/NAME.yaml`."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from rawko.machines.agent_loop.monitors import calls
 from rawko.machines.agent_loop.monitors.invariants import monitors as invariants
 
 FOLDER: Final = "monitors"
-"""Beside the shipped charts."""
+"""Folder of the monitors, beside the shipped charts."""
 WATCHED: Final = "AgentLoopContext"
 _ALWAYS: Final = "agent_loop"
-"""The one that watches every run of an agent, whether it is named or not."""
+"""The monitor that runs with every agent, whether or not it is named."""
 
 
 def shipped_monitors() -> dict[str, Path]:
-    """Their files, by name."""
+    """The files of the shipped monitors, by name."""
     folder = Path(str(shipped_path("statecharts"))) / FOLDER
     return {one.stem: one for one in sorted(folder.glob("*.yaml"))}
 
 
 @cache
 def shipped_monitor(name: str) -> Monitor:
-    """One of them.
+    """The shipped monitor of this name.
 
     Raises:
-        KeyError: There is none of that name.
+        KeyError: No shipped monitor has this name.
     """
     if name == _ALWAYS:
         return invariants()[0]

@@ -1,1 +1,1 @@
-"""Agents that an agent calls with the tool `task`: the machine's part of it, and the child machine's input."""
+"""Agents that an agent calls with the tool `task`: the caller's guards and actions, and the called machine's input."""

@@ -1,4 +1,4 @@
-"""Guards, actions and inputs of the state `running_agent`, in which another agent does what a call asks for. Pure."""
+"""Guards, actions and inputs of the state `running_agent`, in which a called agent carries out a tool call. Pure."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ bindings = Bindings()
 
 NOT_BEGUN: Final = "{agent} could not be run: {message}"
 IS_ERROR: Final = frozenset({"failure", "cancelled"})
-"""Outcomes of a called agent that are errors of the call; a limit is none (C-33)."""
+"""Outcomes of a called agent that make the call's result an error; a limit does not (C-33)."""
 
 
 @bindings.guard
 def begins_agent(context: AgentLoopContext, event: Event) -> bool:
-    """The call is for another agent, and the gate has let it pass."""
+    """The gate let the call pass, and the call is for another agent."""
     return event.output.get("begins_agent") is not None
 
 
 @bindings.input
 def call_agent_input(context: AgentLoopContext, event: Event) -> Any:
-    """Who calls whom, and what it is to do."""
+    """The called agent, its callers, and its task."""
     call = open_tool_call(context)
     return {
         "called_by": [*context.called_by, context.agent],
@@ -42,7 +42,8 @@ def call_agent_input(context: AgentLoopContext, event: Event) -> Any:
 
 @bindings.action
 def record_agent(context: AgentLoopContext, event: Event) -> Updates:
-    """The called agent has ended: its report is the call's result, and its tokens are the caller's, too."""
+    """Record the end of the called agent: its report is the call's result, its usage and cost are added to the
+    caller's."""
     call, result = open_tool_call(context), thaw(event.output)
     content = result_text(call.input["agent"], result)
     answer = ToolResult(call_id=call.id, content=content, is_error=result["outcome"] in IS_ERROR)
@@ -58,7 +59,7 @@ def record_agent(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def record_agent_failure(context: AgentLoopContext, event: Event) -> Updates:
-    """The called agent could not be run, or its machine broke."""
+    """Record that the called agent could not be started, or that its machine failed."""
     call = open_tool_call(context)
     content = NOT_BEGUN.format(agent=call.input["agent"], message=event.error.get("message", ""))
     answer = ToolResult(call_id=call.id, content=content, is_error=True)

@@ -1,4 +1,4 @@
-"""The name of an agent with its callers, from its machine's context. Pure."""
+"""The name of an agent together with its callers, from its machine's context. Pure."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from rawko.vocabulary.agent_path import agent_path
 
 
 def path_of(context: AgentLoopContext) -> str:
-    """The agent as gates and people are told of it: "reviewer", or "developer > reviewer" where it was called."""
+    """The agent's name for gates and people: "reviewer", or "developer > reviewer" where developer called it."""
     return agent_path((*context.called_by, context.agent)) if len(context.called_by) else context.agent

@@ -1,4 +1,4 @@
-"""What the call of an agent comes to: from the output of its machine to the text that its caller reads. Pure.
+"""The result of a called agent: from the output of its machine to the text that its caller reads. Pure.
 
 {"outcome": "success", "summary": "Two tests fail.", "files_changed": [...]}
 
@@ -20,7 +20,7 @@ MAX_FILES: Final = 100
 
 
 def called_result(output: Any) -> dict[str, Any]:
-    """The output of a called agent's machine, without its conversation, which stays with its own steps."""
+    """The output of a called agent's machine without its conversation, which the called machine's own steps record."""
     told: dict[str, Any] = thaw(output)
     error = told.get("error") or {}
     files = [change["path"] for change in told.get("files_changed") or ()]
@@ -36,7 +36,7 @@ def called_result(output: Any) -> dict[str, Any]:
 
 
 def result_text(agent: str, result: Mapping[str, Any]) -> str:
-    """The result of a call for the agent that has made it."""
+    """The result of a call as text for the calling agent."""
     lines = [f"{agent} has ended: {result['outcome']}"]
     if result["summary"]:
         lines.append(result["summary"])
