@@ -21,7 +21,7 @@ from rawko.testing.placing import Placed, make_machine
 from rawko.testing.recorder import Recorder
 
 GIVEN = "rawko.given"
-"""The event with which a placed machine is asked for eventless transitions; `*` does not match it."""
+"""The event that makes a placed machine evaluate its eventless transitions; the descriptor `*` does not match it."""
 
 MAX_STEPS = 10_000
 
@@ -39,14 +39,14 @@ def create_test_actor(
 
     Args:
         chart: A chart or its file.
-        bindings: Its functions; missing ones are replaced (see `rawko.testing.doubles.Doubles`).
+        bindings: Functions of the chart; missing ones are replaced (see `rawko.testing.doubles.Doubles`).
         input: As for `Interpreter`.
         context: Context fields that replace the initial ones.
         state: Place the machine in this state (or these, in parallel regions) instead of starting it; no action runs.
         guards: Outcomes of guards by name; they override the bound functions.
 
     Raises:
-        ContractMistake: A state, field or guard that the chart does not have.
+        ContractMistake: The chart has no such state, field or guard.
 
     Source: A3-011, C-50.
     """
@@ -62,12 +62,12 @@ class TestActor:
     """A machine whose actors' results the test supplies; made by `create_test_actor`.
 
     Args:
-        coverage: Receives what the machine covers; without it, nothing is counted.
+        coverage: Receives the coverage counts; None: nothing is counted.
 
     Attributes:
         interpreter: The machine itself.
         recorder: Every step so far.
-        doubles: The replaced guards, and the calls of actions.
+        doubles: The bindings of the machine: they replace guards and record calls of actions.
     """
 
     __test__ = False  # pytest would take the class for a test class, because of its name
@@ -102,7 +102,7 @@ class TestActor:
         if any(not t.events for name in self.configuration for t in chart[name].transitions):
             self._take(make_event(GIVEN, {}))
 
-    # ------------------------------------------------------------ what comes from outside
+    # ------------------------------------------------------------ input from outside
 
     def send(self, name: str, /, **data: Any) -> Receipt:
         """Send an event and run until nothing is due; returns the event's receipt."""
@@ -119,22 +119,22 @@ class TestActor:
         return next((receipt for receipt in found if receipt is not None), Receipt.DONE)
 
     def complete(self, id: str, output: Any = None) -> None:
-        """End the actor with this id successfully, with its output."""
+        """Complete the running actor with this id, with its output."""
         self.interpreter.complete_invocation(id, self._running(id), output)
         self._run()
 
     def fail(self, id: str, error: Any) -> None:
-        """End the actor with this id with an error: a mapping with `category` and `message`."""
+        """Let the running actor with this id fail with an error: a mapping with `category` and `message`."""
         self.interpreter.fail_invocation(id, self._running(id), error)
         self._run()
 
     def deliver(self, id: str, event: str, /, **data: Any) -> None:
-        """Deliver an event that the actor with this id yields."""
+        """Deliver an event that the running actor with this id yields."""
         self.interpreter.deliver(id, self._running(id), event, data)
         self._run()
 
     def advance(self, seconds: float) -> None:
-        """Advance the simulated clock, and run everything that becomes due meanwhile."""
+        """Advance the simulated clock, and run everything that becomes due by then."""
         clock = self.interpreter.clock
         assert isinstance(clock, SimulatedClock)
         end = clock.time + seconds
@@ -147,7 +147,7 @@ class TestActor:
         self._run()
 
     def set_context(self, name: str, value: Any) -> None:
-        """Change a context field without a transition, by way of a snapshot."""
+        """Change a context field without a transition: the machine is restored from a changed snapshot."""
         from rawko.interpreter.data.values import thaw
         from rawko.interpreter.stepping.machine import model_of
 
@@ -161,7 +161,7 @@ class TestActor:
         self._watch()
 
     def _watch(self) -> None:
-        """Note the machine's selections from now on; those of its restoring are none of a step."""
+        """Record the machine's transition selections from now on; those made during its restore belong to no step."""
         if self._coverage is not None:
             self._selections = self._coverage.watch(self.interpreter)
 
@@ -190,14 +190,14 @@ class TestActor:
         if self._coverage is not None:
             self._coverage.observe(step, () if self._selections is None else self._selections.take())
 
-    # ------------------------------------------------------------ what can be seen
+    # ------------------------------------------------------------ observable state
 
     @property
     def coverage(self) -> Coverage:
-        """How much of the chart this machine has been through.
+        """The coverage of the chart by this machine so far.
 
         Raises:
-            ContractMistake: It is not counted.
+            ContractMistake: The machine was made without `coverage`.
         """
         if self._coverage is None:
             raise ContractMistake("what this machine covers is not counted: give it a Coverage")
@@ -236,7 +236,7 @@ class TestActor:
         """The input with which the actor was last started.
 
         Raises:
-            ContractMistake: It was never started, or its input could not be computed.
+            ContractMistake: The actor was never started, or its input could not be computed.
         """
         started = [effect for effect in self.recorder.started if effect.id == id]
         if not started:
@@ -249,7 +249,7 @@ class TestActor:
         return started[-1].input
 
     def why_not(self, event: str, /, **data: Any) -> tuple[Refusal, ...]:
-        """Why the machine would not take an event now."""
+        """The reasons why the machine would not take an event now; empty if it would."""
         with self.doubles.unwatched():
             return self.interpreter.why_not(event, **data)
 

@@ -1,6 +1,6 @@
-"""Step definitions of pytest-bdd that match all of rawko's phrases. Imported with the first contract only.
+"""Step definitions of pytest-bdd that match all of rawko's phrases. Imported only when the first contract is collected.
 
-pytest-bdd registers them in a module's globals, from where the modules of contracts copy them.
+pytest-bdd stores them in this module's globals; each contract's module copies them from here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rawko.testing.steps.book import BOOK
 
 
 class AnyPhrase(StepParser):
-    """Matches every phrase of a kind; other steps are left to the project's own definitions."""
+    """Matches every phrase of one kind; other steps are left to the project's own definitions."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(f"any {kind} phrase of rawko")

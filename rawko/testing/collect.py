@@ -38,18 +38,18 @@ STEP = pytest.StashKey[Any]()
 """The step that a scenario is executing, in its item's stash."""
 
 IS_COVERED = pytest.StashKey[bool]()
-"""Whether to count what contracts cover, whatever the options of the command line say."""
+"""Whether to count coverage; overrides the command line's options."""
 
 _COVERAGE = pytest.StashKey[dict[str, Coverage]]()
 _PYTEST_BDD = ("pytest-bdd", "pytest_bdd.plugin")
-"""The names of pytest-bdd as a plugin: loaded by its entry point, or by its module's name."""
+"""Plugin names under which pytest-bdd may be loaded: by its entry point, or by its module's name."""
 
 _HOOKS = "rawko-step-hooks"
 _NOT_A_NAME = re.compile(r"\W+")
 
 
 def contract_file(path: Path, chart: Path, parent: pytest.Collector) -> ContractFile:
-    """The collector of one contract."""
+    """The pytest collector of one contract."""
     file: ContractFile = ContractFile.from_parent(parent, path=path)
     file.chart_path = chart
     return file
@@ -61,16 +61,16 @@ def coverage_of(config: pytest.Config) -> list[Coverage]:
 
 
 def dumped_coverage(config: pytest.Config) -> str:
-    """The coverage of this process as JSON, for the one that has begun it."""
+    """The coverage counted in this process as JSON, for the process that started it."""
     return json.dumps([one.dump() for one in coverage_of(config)])
 
 
 def add_dumped_coverage(config: pytest.Config, text: str) -> None:
-    """Add the coverage that another process of this run has dumped.
+    """Add coverage that another process of this run has counted and dumped.
 
     Raises:
-        ValueError: A chart has changed meanwhile.
-        ChartError: It cannot be read any more.
+        ValueError: The chart has changed since it was counted.
+        ChartError: The chart cannot be read any more.
     """
     table = config.stash.setdefault(_COVERAGE, {})
     for dumped in json.loads(text):
@@ -81,7 +81,7 @@ def add_dumped_coverage(config: pytest.Config, text: str) -> None:
 
 
 class StepHooks:
-    """Hooks of pytest-bdd, for contracts only; registered if pytest-bdd is loaded."""
+    """Hooks of pytest-bdd that act for contracts only; registered if pytest-bdd is loaded."""
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_bdd_before_step(self, request: pytest.FixtureRequest, step: Any) -> None:
@@ -98,7 +98,7 @@ class StepHooks:
 
 
 class ContractFile(pytest.Module):
-    """A `.feature` beside a chart of the same stem; its tests are its scenarios."""
+    """A `.feature` file beside a chart with the same stem; its tests are its scenarios."""
 
     chart_path: Path
 
@@ -111,7 +111,7 @@ class ContractFile(pytest.Module):
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         for item in super().collect():
             if isinstance(item, pytest.Function):
-                item.__class__ = ScenarioItem  # pytest has no other way that keeps its parametrisation
+                item.__class__ = ScenarioItem  # no other way in pytest keeps the parametrisation
                 case = f" [{item.callspec.id}]" if hasattr(item, "callspec") else ""
                 item.user_properties.append(("scenario", vars(item.function)["rawko_scenario"] + case))
             yield item
@@ -156,7 +156,7 @@ class ContractFile(pytest.Module):
 
 
 class ScenarioItem(pytest.Function):
-    """One scenario. Its failures are shown without a Python traceback, because its author wrote no Python."""
+    """One scenario. Its failures are shown without Python traceback, because authors of contracts write no Python."""
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
         if isinstance(excinfo.value, (ContractBroken, ContractMistake)):
@@ -167,7 +167,7 @@ class ScenarioItem(pytest.Function):
 
 
 def _place(item: pytest.Function) -> str:
-    """The scenario and step that is being executed."""
+    """The scenario and the step that was executed last, for a failure's text."""
     name = dict(item.user_properties).get("scenario", item.name)
     step = item.stash.get(STEP, None)
     at = "" if step is None else f"\n{item.path}:{step.line_number}: {step.keyword} {step.name}"
@@ -175,7 +175,7 @@ def _place(item: pytest.Function) -> str:
 
 
 def _scene_fixture(chart: Chart, bindings: Bindings | None, feature: Any, coverage: Coverage | None) -> Any:
-    # A background runs once per scenario, so a reproduced scenario does not include it.
+    # A scenario that reproduces another runs without the other's background, because each scenario runs its own once.
     scenarios = {
         name: _texts(template.render({}).steps[len(template.all_background_steps) :])
         for name, template in feature.scenarios.items()
@@ -192,7 +192,7 @@ def _read_feature(path: Path) -> Any:
     """The feature as pytest-bdd parses it; its scenarios must have different names.
 
     Raises:
-        ContractMistake: It cannot be read, is empty, or two scenarios share a name (pytest-bdd would run only one).
+        ContractMistake: The file cannot be read, is empty, or has two scenarios of one name (pytest-bdd would run one).
     """
     from pytest_bdd import feature as features
     from pytest_bdd.exceptions import GherkinParseError
@@ -224,7 +224,7 @@ def _scenario_names(children: Sequence[Any]) -> Iterator[str]:
 
 def _nothing_more() -> Any:
     def scenario() -> None:
-        """The steps do all the work."""
+        """Nothing to do here: pytest-bdd executes the steps."""
 
     return scenario
 

@@ -1,4 +1,4 @@
-"""Bindings for tests: they record guards and actions, let tests set guards, and replace unbound names.
+"""Bindings for tests: they record guards and actions, let tests set guard outcomes, and replace unbound names.
 
 `scripted_actor` is a double for one invoked actor of a running `rawko.runtime.Actor`.
 """
@@ -32,7 +32,7 @@ class Call:
 
 
 class GuardNotGiven(ContractMistake):
-    """A guard was evaluated that is neither bound nor given."""
+    """A guard was evaluated that has neither a bound function nor an outcome given by the test."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"guard {name!r} is not bound: add 'Given guard {name} is true' (or false) to the scenario")
@@ -40,24 +40,24 @@ class GuardNotGiven(ContractMistake):
 
 
 class Doubles:
-    """Bindings around a chart's own, for one test.
+    """Wraps a chart's own bindings, for one test.
 
-    - guards: return the value in `given_calls` for their arguments, else that in `given`, else that of the bound
-      function; if there is none: GuardNotGiven.
-    - actions: are recorded in `calls`, then run; unbound ones do nothing.
-    - delays: return the value in `delays`, else that of the bound function; unbound ones 0 ms.
+    - guards: return the outcome in `given_calls` for the call's arguments, else the outcome in `given`, else that of
+      the bound function; if there is none: GuardNotGiven.
+    - actions: are recorded in `calls`, then the bound function runs; unbound actions do nothing.
+    - delays: return the value in `delays`, else that of the bound function; unbound delays are 0 ms.
     - unbound inputs and outputs return None, unbound lists of `for each` are empty.
 
     Attributes:
         chart: The chart, without its context model if the model is not bound.
         bindings: For the interpreter, together with `chart`.
-        given: Outcomes of guards, by name, for all arguments; may be changed at any time.
-        given_calls: Of guards with some arguments, by name: (the arguments that a call must have, its outcome), the
+        given: Outcomes of guards by name, for all arguments; may be changed at any time.
+        given_calls: Outcomes of guards for certain arguments, by name: (arguments that a call must have, outcome), the
             latest first.
         delays: Named delays, in milliseconds.
         calls: Actions called so far, in order.
-        asked: Guards evaluated so far, as the chart writes their calls, with their outcomes, in order.
-        mistake: The first mistake of the contract; kept, because a machine may catch the exception.
+        asked: Guards evaluated so far, in order: (the call as written in the chart, outcome).
+        mistake: The first mistake of the contract; stored here, because a machine may catch the exception.
     """
 
     def __init__(self, chart: Chart, bindings: Bindings | None = None) -> None:
@@ -121,7 +121,8 @@ class Doubles:
         return functools.wraps(function)(ask) if function is not None else ask
 
     def _texts(self, name: str, arguments: Mapping[str, Any]) -> list[str]:
-        """As the chart writes the call; several texts where they differ in what they take from data alone."""
+        """The calls in the chart that an evaluation may stand for, as written: those whose literal arguments match, and
+        of these the ones with most literals. Several, if they differ only in arguments taken from the data."""
         written = self._written.get(name, ())
         if len(written) < 2:
             return [text for text, _ in written] or [name]
@@ -157,7 +158,7 @@ class Doubles:
 
     @contextmanager
     def unwatched(self) -> Iterator[None]:
-        """Guards evaluated inside the context (by `can`, `why_not`, a test's own expression) are not recorded."""
+        """Guards evaluated inside this context (by `can`, `why_not`, a test's own expression) are not recorded."""
         before, self._is_watching = self._is_watching, False
         try:
             yield
@@ -166,7 +167,7 @@ class Doubles:
 
 
 def _written_calls(chart: Chart) -> dict[str, list[tuple[str, dict[str, Any]]]]:
-    """By the name of a guard: each text of a call of it in the chart, with the arguments that are written there."""
+    """Calls of each guard in the chart, by its name: (the call as written, its literal arguments)."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for use in guards(chart):
         if isinstance(use.guard, GuardCall):
@@ -191,7 +192,7 @@ def _no_items(context: Any, event: Any) -> list[Any]:
 
 
 class ScriptedActor:
-    """An actor that behaves the same at each invocation. `inputs`: of all invocations, oldest first."""
+    """An actor that behaves the same at each invocation. `inputs`: inputs of all invocations, oldest first."""
 
     def __init__(self, script: tuple[Any, ...]) -> None:
         self._script = script
@@ -216,9 +217,9 @@ def scripted_actor(*script: Any) -> ScriptedActor:
     """A double for an actor, for `bindings.replaced("actor", {...})`.
 
     Args:
-        script: In order: an `Event` is yielded to the machine, a number is a wait in seconds of real time, a `Done`
+        script: In order: an `Event` is yielded to the machine, a number waits so many seconds of real time, a `Done`
             ends the actor with an output, an exception (such as `ActorFailed`) is raised; any other value is the
-            output. An empty script ends with None.
+            output and ends the actor. After an empty script, the output is None.
     """
     return ScriptedActor(script)
 

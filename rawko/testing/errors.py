@@ -12,7 +12,7 @@ from __future__ import annotations
 
 
 class ContractBroken(AssertionError):
-    """The machine does not do what the contract says."""
+    """The machine does not behave as the contract says."""
 
 
 class ContractMistake(Exception):

@@ -1,4 +1,4 @@
-"""Parses JSON values of contracts, compares them, and searches for them inside other values."""
+"""Parses JSON values of contracts, compares them, and checks whether one contains another."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_json(text: str) -> Any:
     """The JSON value of a text.
 
     Raises:
-        ContractMistake: It is not JSON.
+        ContractMistake: The text is not JSON.
     """
     try:
         return json.loads(text)
@@ -54,7 +54,7 @@ def read_parameters(text: str) -> dict[str, Any]:
 
 
 def is_equal(found: Any, expected: Any) -> bool:
-    """Whether two JSON values are equal; true and 1 are not."""
+    """Whether two JSON values are equal; booleans never equal numbers (`true` is not 1)."""
     if isinstance(expected, Mapping):
         return (
             isinstance(found, Mapping)
@@ -71,7 +71,7 @@ def is_equal(found: Any, expected: Any) -> bool:
 
 
 def difference(found: Any, expected: Any, where: str = "") -> str | None:
-    """Why `found` does not contain `expected`; None if it does.
+    """The first place where `found` does not contain `expected`, as a sentence; None if it contains it.
 
     A mapping contains another if it has all its keys, and each value contains the other's value. Lists are compared
     item by item; other values must be equal.
@@ -98,8 +98,8 @@ def difference(found: Any, expected: Any, where: str = "") -> str | None:
 
 
 def contains(found: Any, expected: Any) -> bool:
-    """Whether a context value contains another: a text a substring, a list an item (or each of several), a mapping as
-    in `difference`."""
+    """Whether a context value contains another: a text contains a substring, a list contains an item (or each item of
+    a list), a mapping contains another as in `difference`."""
     if isinstance(found, str):
         return isinstance(expected, str) and expected in found
     if isinstance(found, (list, tuple, Vector)):

@@ -54,11 +54,11 @@ _READ: Mapping[str, Callable[[str], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """One phrase.
+    """One phrase of contracts.
 
     Attributes:
-        template: With {placeholders}, as in the documentation.
-        below: What may follow below the line: "json" (required), "with" (a table or JSON, optional), or None.
+        template: The phrase with {placeholders}, as in the documentation.
+        below: Accepted content below the line: "json" (required), "with" (a table or JSON, optional), or None.
     """
 
     kinds: tuple[Kind, ...]
@@ -68,10 +68,10 @@ class Phrase:
     pattern: re.Pattern[str]
 
     def arguments(self, text: str, docstring: str | None, table: Sequence[Sequence[str]] | None) -> dict[str, Any]:
-        """The arguments of the handler, without the scene.
+        """The arguments for the handler, without the scene.
 
         Raises:
-            ContractMistake: A value is not JSON; or something below the line is missing or not accepted.
+            ContractMistake: A value is not JSON, or the content below the line is missing or not accepted.
         """
         match = self.pattern.fullmatch(text)
         assert match is not None
@@ -110,14 +110,14 @@ def _below(docstring: str | None, table: Sequence[Sequence[str]] | None) -> dict
 
 
 class PhraseBook:
-    """All known phrases."""
+    """All known phrases, in the order in which they are tried."""
 
     def __init__(self) -> None:
         self.phrases: list[Phrase] = []
 
     @classmethod
     def of(cls, *books: PhraseBook) -> PhraseBook:
-        """The phrases of several books, those of the first tried first."""
+        """A book with the phrases of several books, in order."""
         book = cls()
         book.phrases = [phrase for one in books for phrase in one.phrases]
         return book
@@ -125,8 +125,8 @@ class PhraseBook:
     def add(self, kinds: str, *templates: str) -> Callable[[Handler], Handler]:
         """Register a handler for templates. `kinds` is "given", "when", "then", or several with spaces.
 
-        A template that ends with "{json}" also matches without it: the value is then a docstring below. One that ends
-        with " with {with}" also matches without that: the parameters are then a table or docstring, or empty.
+        A template that ends with "{json}" also matches without it; the value is then a docstring below the line. A
+        template that ends with " with {with}" also matches without it; a table or docstring below may follow.
         """
 
         def register(handler: Handler) -> Handler:

@@ -1,7 +1,7 @@
-"""Places a machine in a state without the events that lead there: makes a snapshot of a legal configuration.
+"""Places a machine in a state without the events that lead there, by making a snapshot of a legal configuration.
 
-Below the given states, initial states become active. Invocations and timers of all active states start when the
-snapshot is restored. No action runs, and no contract is checked.
+Where the given states have children, the initial ones become active too. Invocations and timers of all active states
+start when the snapshot is restored. No action runs, and no contract is checked.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from rawko.testing.errors import ContractMistake
 
 
 class Placed:
-    """A snapshot to restore.
+    """A snapshot in which the given states are active.
 
     Attributes:
-        snapshot: As `Interpreter.snapshot()` returns it.
-        without_input: Invocations whose input could not be computed, with the error: their bound input functions
-            read an event or context field that is set only on the way to the state.
+        snapshot: The snapshot, in the form of `Interpreter.snapshot()`.
+        without_input: Errors of invocations whose input could not be computed, by id: the bound input function needs an
+            event or context field that is set only on the way to the state.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Placed:
             compute = compile_value(invoke.input, "input", self._bindings, invoke.position)
             try:
                 value = thaw(freeze(compute(self._context, self._event), "input"))
-            except Exception as error:  # noqa: BLE001 - a bound function; reported when the scenario needs the input
+            except Exception as error:  # noqa: BLE001 - raised by a bound function; reported if the scenario asks for the input
                 self.without_input[invoke.id] = error
         return {
             "id": invoke.id,
@@ -86,7 +86,7 @@ class Placed:
             "number": number,
             "attempt": 1,
             "started": self._now,
-            "policy": "resume",  # keeps the number; no actor was running, so none can be lost
+            "policy": "resume",  # keeps the number; no actor runs yet, so no work can be lost
             "held": False,
             "timeout": None if invoke.timeout is None else self._delay_s(invoke.timeout, f"timeout of {invoke.id!r}"),
         }
@@ -110,7 +110,7 @@ class Placed:
 
 
 def make_machine(chart: Chart, bindings: Bindings, input: Mapping[str, Any], clock: Clock | None = None) -> Interpreter:
-    """A machine that has not started. A chart with Python code is trusted here: its loader has checked that."""
+    """A machine that has not started. Code in the chart is trusted here, because the chart's loader has checked it."""
     clock = SimulatedClock() if clock is None else clock
     if chart.has_code:
         return Interpreter.trusting(chart, initial_context=input, clock=clock)
@@ -118,17 +118,17 @@ def make_machine(chart: Chart, bindings: Bindings, input: Mapping[str, Any], clo
 
 
 def _timeout(invocation: Mapping[str, Any]) -> list[Any]:
-    """The timer that ends an invocation, in the form that the interpreter uses."""
+    """The timer that ends an invocation at its timeout, in the form of a snapshot."""
     number, limit_s = invocation["number"], invocation["timeout"]
     id, event = f"timeout.{number}", f"error.invoke.{invocation['id']}"
     return [invocation["started"] + limit_s, id, event, {}, None, invocation["state"], limit_s, "original", number]
 
 
 def configuration_with(chart: Chart, states: Collection[str]) -> list[str]:
-    """The configuration in which all of `states` are active, and the others by default; in document order.
+    """The configuration in which all of `states` are active and other states by default, in document order.
 
     Raises:
-        ContractMistake: A history state, a state that ends the machine, or states that exclude each other.
+        ContractMistake: A state is a history state or ends the machine, or two states cannot be active together.
     """
     wanted = set(states)
     for name in states:

@@ -1,6 +1,6 @@
 """The pytest plugin: collects each `.feature` contract that lies beside a chart with the same stem.
 
-It is cheap without contracts: pytest-bdd and the modules that run contracts are imported with the first contract.
+Without contracts it costs little: pytest-bdd and the modules that run contracts are imported with the first contract.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".yaml", ".yml")
 _LOOKED_AT = 64 * 1024
 _SENT = "rawko_coverage"
-"""What a process of pytest-xdist sends to the first one."""
+"""Key under which a worker process of pytest-xdist sends its coverage to the main process."""
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -50,10 +50,11 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 
 def _spare_own_modules(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Have pytest rewrite the assertions of `rawko.testing` alone, since only these may fail for a test.
+    """Let pytest rewrite the assertions of `rawko.testing` only, because no other module of rawko asserts for a test.
 
-    It would rewrite all modules of the package that the plugin is in, 1,100 of them: three seconds at the first run,
-    one at each further. It has no public way to be told; where the private one is gone, it does as before.
+    By default it rewrites all modules of the package that contains the plugin: 1,100 modules, which takes three
+    seconds in the first run and one in each later run. pytest has no public option for this; if the private attribute
+    is missing, nothing is changed.
     """
     marked = getattr(getattr(pluginmanager, "rewrite_hook", None), "_must_rewrite", None)
     if isinstance(marked, set) and "rawko" in marked:
@@ -62,8 +63,8 @@ def _spare_own_modules(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Tests that passed and cover too little have failed. A process of pytest-xdist tells the first one what it covers:
-    only that one knows enough."""
+    """Fail the session if all tests passed but the coverage is too low. A worker process of pytest-xdist sends its
+    coverage to the main process instead, because only that process has the coverage of all workers."""
     sent: dict[str, str] | None = getattr(session.config, "workeroutput", None)
     if sent is not None:
         if _is_covered(session.config):
@@ -76,7 +77,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object) -> None:
-    """A process of pytest-xdist has ended: add what it covers."""
+    """A worker process of pytest-xdist has ended: add its coverage."""
     sent = getattr(node, "workeroutput", {}).get(_SENT)
     if sent is not None:
         from rawko.testing.collect import add_dumped_coverage

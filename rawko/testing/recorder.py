@@ -1,4 +1,4 @@
-"""Records the steps of a machine, and answers what it started, sent, emitted, logged and entered."""
+"""Records the steps of a machine, and lists what it started, sent, emitted, logged, entered and exited."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rawko.interpreter.data.values import thaw
 
 @dataclass(frozen=True, slots=True)
 class SentEvent:
-    """An event that the machine sent or emitted. `to`: the receiver; None for itself or observers."""
+    """An event that the machine sent or emitted. `to`: the receiver; None: the machine itself or its observers."""
 
     event: str
     data: dict[str, Any]
@@ -27,7 +27,7 @@ class Recorder:
 
     Attributes:
         steps: All macrosteps.
-        receipts: Receipts of the events that were sent to it, in order.
+        receipts: Names and receipts of the events that were sent to the machine, in order.
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Recorder:
         self.steps.append(step)
 
     def since(self, step: int, receipt: int = 0) -> Recorder:
-        """The part of the record from a step on, by indices."""
+        """The part of the record that begins with these indices of `steps` and `receipts`."""
         return Recorder(self.steps[step:], self.receipts[receipt:])
 
     # ------------------------------------------------------------ questions
@@ -65,7 +65,7 @@ class Recorder:
 
     @property
     def log_text(self) -> str:
-        """The messages of all log lines, one a line."""
+        """The messages of all log lines, one per line."""
         return "\n".join(line.message for line in self.logs)
 
     @property
@@ -114,7 +114,7 @@ class Recorder:
         return [state for step in self.steps for micro in step.steps for state in micro.exited_states]
 
     def describe(self, last: int = 8) -> str:
-        """The latest steps in words, one per line, oldest first."""
+        """The latest steps as text, one per line, oldest first."""
         skipped = max(len(self.steps) - last, 0)
         lines = [f"  ... {skipped} earlier"] if skipped else []
         return "\n".join([*lines, *(f"  {n + 1}. {_line(self.steps[n])}" for n in range(skipped, len(self.steps)))])

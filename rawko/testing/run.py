@@ -1,4 +1,4 @@
-"""Runs the contracts beside charts, for `rawko test` and for programs: runs pytest in this process, returns data."""
+"""Runs the contracts beside charts, for `rawko test` and for programs: runs pytest in this process, returns results."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class ContractResult:
     """The results of the contracts of some charts.
 
     Attributes:
-        scenarios: In order of execution.
-        errors: What could not be run, in words: a chart without contract, a feature or chart that cannot be read.
-        coverage: One object per chart that was run; none where it was not counted.
+        scenarios: Results in order of execution.
+        errors: Texts about contracts that could not be run: a chart without contract, an unreadable feature or chart.
+        coverage: One object per chart that was run; empty if coverage was not counted.
     """
 
     scenarios: tuple[ScenarioResult, ...] = ()
@@ -98,10 +98,10 @@ class ContractResult:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The surroundings of contracts, instead of those that pytest would find by itself.
+    """What contracts use instead of the project files that pytest would find by itself.
 
     Attributes:
-        root: The folder that contains all of them.
+        root: The folder that contains all contracts.
         modules: The conftest.py files to use, already imported, outermost first, each with its path.
         bindings_of: Returns the bindings of a chart.
     """
@@ -129,19 +129,19 @@ def run_contracts(
     modules that its pyproject.toml names.
 
     Args:
-        bindings: For all of the charts: Bindings, or the name of a module that has them; by default each chart's own
-            (see `rawko.runtime.bindings_lookup`).
+        bindings: For all charts: Bindings, or the name of a module that has them; by default each chart's own (see
+            `rawko.runtime.bindings_lookup`).
         report: Receives the report for people: scenarios as they end, failures, the coverage table. None: no report.
-        is_verbose: Also list what is not covered.
-        has_table: Print how much is covered.
-        is_covered: Count it; it takes time.
-        only: Run only the scenarios whose name contains this, in any case.
+        is_verbose: Also list the elements that are not covered.
+        has_table: Print the coverage table.
+        is_covered: Count coverage, which takes time.
+        only: Run only the scenarios whose name contains this text, ignoring case.
         trusted: Run the Python code of plain sismic charts; otherwise a chart with code is an error.
         surroundings: Use these, and no conftest.py, configuration, plugin or package of the project.
 
     Raises:
         ContractsUnavailable: pytest or pytest-bdd is not installed.
-        OSError: The report cannot be written; its reader may have gone away. The scenarios that are left are not run.
+        OSError: The report cannot be written, for example to a closed pipe. The remaining scenarios are not run.
     """
     _require("pytest", "pytest_bdd")
     import pytest
@@ -160,7 +160,7 @@ def run_contracts(
             listener.asked = frozenset(path for feature in features for path in (feature, *feature.parents))
             quiet += ["-c", os.devnull, "--rootdir", str(surroundings.root), "--noconftest", "--import-mode=importlib"]
         quiet += [part for name in _WARNINGS for part in ("-W", f"ignore::pytest.{name}")]
-        with warnings.catch_warnings():  # warnings of other plugins about this project do not matter here
+        with warnings.catch_warnings():  # warnings of other plugins about this project would only confuse
             warnings.simplefilter("ignore")
             pytest.main([*quiet, *module, *map(str, features)], plugins=[listener])
     if listener.unwritten is not None:
@@ -172,8 +172,8 @@ def run_contracts(
 
 
 _WARNINGS = ("PytestDeprecationWarning", "PytestAssertRewriteWarning", "PytestConfigWarning")
-"""Warnings to ignore. rawko is already imported, so pytest cannot rewrite its asserts, and need not. The project's
-configuration may name plugins that are not loaded here, and may turn warnings into errors."""
+"""Warnings to ignore. rawko is already imported, so pytest cannot rewrite its asserts and does not need to. The
+project's configuration may name plugins that are not loaded here, and may turn warnings into errors."""
 
 
 def _require(*modules: str) -> None:
@@ -183,7 +183,7 @@ def _require(*modules: str) -> None:
 
 
 def _near(chart: Path) -> str:
-    """The chart beside it whose name is nearest, for a message."""
+    """A hint for a message: the most similar name of a chart in the same folder."""
     found = nearest(chart.name, [path.name for path in chart.parent.glob("*.yaml")])
     return "" if found is None else f"; did you mean {str(chart.with_name(found))!r}?"
 
@@ -211,8 +211,8 @@ class _Listener:
     """A pytest plugin that collects results, and prints them as a terminal reporter would.
 
     Attributes:
-        asked: With `surroundings`: the contracts, and all folders above them.
-        unwritten: Why the report could not be written; pytest itself would print a traceback.
+        asked: With `surroundings`: the paths of the contracts and of all folders above them.
+        unwritten: The error that stopped the report; if it were raised here, pytest would print a traceback.
     """
 
     bindings: Bindings | None
@@ -239,18 +239,18 @@ class _Listener:
         if self.surroundings is not None:
             config.stash[BINDINGS_OF] = self.surroundings.bindings_of
             for path, module in self.surroundings.modules:
-                config.pluginmanager.register(module, str(path))  # by its path: its fixtures then apply to its folder
+                config.pluginmanager.register(module, str(path))  # the path as name limits its fixtures to its folder
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """Pass over what lies beside a contract or beside a folder above it.
+        """Skip entries that are neither a contract nor a folder above one.
 
-        pytest looks at every entry of each folder from the root down: where contracts lie in /a/b, at all of /a, and
-        among a thousand entries that takes longer than the contracts do.
+        pytest visits every entry of each folder from the root down: for contracts in /a/b, all entries of /a; with a
+        thousand of them, that takes longer than the contracts themselves.
         """
         return True if self.surroundings is not None and collection_path not in self.asked else None
 
     def pytest_collect_directory(self, path: Path, parent: Any) -> Any:
-        """Collect a package as a plain folder: pytest would import a package."""
+        """Collect a package as a plain folder, because pytest would import a package."""
         import pytest
 
         return None if self.surroundings is None else pytest.Dir.from_parent(parent, path=path)

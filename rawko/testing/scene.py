@@ -1,6 +1,6 @@
-"""One scenario during its execution: the given values, then a machine, then its steps since the last "When".
+"""One scenario while it is executed: first the given values, then a machine, then its steps since the last "When".
 
-The machine is made when the first "When" or "Then" needs it, so that "Given" lines may be in any order.
+The machine is created when the first "When" or "Then" needs it, so that "Given" lines may be in any order.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ MAX_DEPTH = 20
 """The deepest nesting of scenarios that reproduce scenarios, and of steps that repeat steps."""
 
 StepText = tuple[str, str, str | None, Sequence[Sequence[str]] | None]
-"""(kind, text, docstring, table)."""
+"""One line of a scenario: (kind, text, docstring, table)."""
 
 
 class Scene:
     """A scenario during its execution.
 
     Args:
-        scenarios: Steps of the feature's scenarios by name, for "I reproduce".
-        coverage: Receives what the scenario covers; without it, nothing is counted.
+        scenarios: Steps of all scenarios of the feature by name, for "I reproduce".
+        coverage: Receives the coverage counts; None: nothing is counted.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Scene:
         """Execute one line.
 
         Raises:
-            ContractBroken: The machine does not do what the line says.
+            ContractBroken: The machine does not behave as the line says.
             ContractMistake: The line contains a mistake.
         """
         __tracebackhide__ = True
@@ -100,7 +100,7 @@ class Scene:
             raise self.doubles.mistake
 
     def run_nested(self, steps: Sequence[StepText]) -> None:
-        """Execute several lines as part of one."""
+        """Execute several lines as part of another line."""
         __tracebackhide__ = True
         if self._depth >= MAX_DEPTH:
             raise ContractMistake(f"scenarios reproduce each other more than {MAX_DEPTH} deep")
@@ -119,7 +119,7 @@ class Scene:
 
     @property
     def actor(self) -> TestActor:
-        """The machine; made now if it does not exist yet."""
+        """The machine; created on first access."""
         if self._actor is None:
             self._actor = TestActor(
                 self.doubles,
@@ -132,12 +132,12 @@ class Scene:
 
     @property
     def is_running(self) -> bool:
-        """Whether the machine exists."""
+        """Whether the machine has been created."""
         return self._actor is not None
 
     @property
     def done(self) -> Recorder:
-        """The machine's steps since the last "When" (before the first one: since it was placed)."""
+        """The machine's steps since the last "When"; before the first "When", all steps."""
         return self.actor.recorder.since(self._marks[0], self._marks[1])
 
     @property
@@ -155,8 +155,8 @@ class Scene:
         return self._require("guard", name, self.doubles.guards)
 
     def give_guard(self, text: str, outcome: bool) -> None:
-        """Let a guard answer: by its name, whatever its arguments; or as the chart writes a call of it, for these
-        arguments alone. Arguments that the chart takes from the event or the context may be any.
+        """Set the outcome of a guard: by its name for all arguments, or by a call as written in the chart for its
+        literal arguments only; arguments that the chart takes from the event or the context may then have any value.
 
         Raises:
             ContractMistake: The chart has no such guard, or no such call.
@@ -188,7 +188,7 @@ class Scene:
         return self._require("actor", id, invoked | spawned | self.doubles.bindings.names("actor"))
 
     def require_field(self, name: str) -> str:
-        """The name of a context field, checked if the chart has a context model that is bound."""
+        """The name of a context field; checked only if the chart's context model is bound."""
         model = model_of(self.chart, self.doubles.bindings)
         return self._require("context field", name, model._fields) if isinstance(model, ContextModel) else name
 
@@ -201,7 +201,7 @@ class Scene:
         return name
 
     def value_of(self, path: str) -> Any:
-        """A context field, or with dots a part of one (`usage.input_tokens`, `messages.0.role`)."""
+        """A context field, or a part of it after dots (`usage.input_tokens`, `messages.0.role`)."""
         context = self.actor.context
         if path in context:
             return context[path]
@@ -220,10 +220,10 @@ class Scene:
     # ------------------------------------------------------------ messages
 
     def check(self, holds: object, message: str) -> None:
-        """Raise an error with a message and the machine's last steps, unless `holds`.
+        """Raise an error with the message and the machine's last steps unless `holds` is true.
 
         Raises:
-            ContractBroken: It does not hold.
+            ContractBroken: `holds` is false.
         """
         __tracebackhide__ = True
         if not holds:

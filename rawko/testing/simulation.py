@@ -1,11 +1,12 @@
-"""A chart stepped by hand: each step is a line of a contract, so that a session is a scenario.
+"""A chart stepped by hand: each step is a line of a contract, so that a session can be saved as a scenario.
 
     simulation = Simulation(chart, bindings)
     simulation.when("I send event OPEN")      # the machine takes its steps
-    simulation.undo()                         # the lines before it are played again, on a new machine
+    simulation.undo()                         # makes a new machine and plays the earlier lines again
     simulation.scenario("It opens")           # "  Scenario: It opens\\n    When I send event OPEN\\n ..."
 
-A guard that nothing is bound to has to be answered: `when` raises `GuardNotGiven`, and the machine is as it was before.
+For a guard without function, the caller must give an outcome: until then `when` raises `GuardNotGiven`, and the
+machine stays unchanged.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from rawko.testing.steps.book import BOOK
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the session, with what the machine was in after it.
+    """One line of the session, with the states that were active after it.
 
     Attributes:
         leaves: Active states without active children, in document order.
-        refused: The receipt of an event that was not taken; "" where it was.
+        refused: The receipt of an event that was not taken; "" if it was taken.
     """
 
     text: str
@@ -38,10 +39,10 @@ class Line:
 
 
 class Simulation:
-    """One session.
+    """A session with one chart.
 
     Raises:
-        GuardNotGiven: A guard decides what the machine begins with, and nothing is bound to it; `guards` answers it.
+        GuardNotGiven: The machine's start needs the outcome of a guard without function; pass it in `guards`.
     """
 
     def __init__(
@@ -58,12 +59,12 @@ class Simulation:
         return tuple(self._lines)
 
     def when(self, text: str) -> Line:
-        """Play a line of a contract, as it stands behind "When".
+        """Execute a line of a contract: the text that would follow "When".
 
         Raises:
-            GuardNotGiven: A guard has to be answered first; nothing has happened.
-            ContractMistake: The line contains a mistake; nothing has happened.
-            ContractBroken: The machine raised; nothing has happened.
+            GuardNotGiven: A guard needs an outcome first; the machine is unchanged.
+            ContractMistake: The line contains a mistake; the machine is unchanged.
+            ContractBroken: The machine raised an error; the machine is unchanged.
         """
         try:
             self._scene.run("when", text)
@@ -75,11 +76,11 @@ class Simulation:
         return line
 
     def answer(self, guard: str, outcome: bool) -> Line:
-        """How a guard comes out from now on."""
+        """Set the outcome of a guard from now on."""
         return self.when(f'guard "{guard}" is {str(outcome).lower()}')
 
     def undo(self) -> Line | None:
-        """Take the latest line back, with the answers to guards that were given for it; None where there is none."""
+        """Take the latest line back, with the guard outcomes that were set just before it; None if there is no line."""
         if not self._lines:
             return None
         line = self._lines.pop()
@@ -89,11 +90,11 @@ class Simulation:
         return line
 
     def back_to(self, number: int) -> None:
-        """Keep the first so many lines: what was begun after them has not happened."""
+        """Keep only the first `number` lines."""
         del self._lines[number:]
         self._scene = self._made([one.text for one in self._lines])
 
-    # ------------------------------------------------------------ what there is
+    # ------------------------------------------------------------ observable state
 
     @property
     def configuration(self) -> tuple[str, ...]:
@@ -116,24 +117,24 @@ class Simulation:
 
     @property
     def events(self) -> tuple[str, ...]:
-        """Names of the events that the active states or the states around them handle, in order."""
+        """Names of the events that active states handle, in order."""
         transitions = (one for state in self.configuration for one in self.chart[state].transitions)
         return tuple(dict.fromkeys(name for one in transitions for name in _names(one)))
 
     @property
     def actors(self) -> tuple[str, ...]:
-        """Ids of the actors that are at work."""
+        """Ids of the running actors."""
         return tuple(self._scene.actor.interpreter.invocations)
 
     def why_not(self, event: str) -> list[str]:
-        """Why an event would not be taken now; empty where it would be."""
+        """The reasons why an event would not be taken now; empty if it would be taken."""
         with self._scene.doubles.unwatched():
             return [str(refusal) for refusal in self._scene.actor.why_not(event)]
 
-    # ------------------------------------------------------------ as a scenario
+    # ------------------------------------------------------------ export
 
     def scenario(self, name: str) -> str:
-        """The session as a scenario of the chart's feature: every line, and what was active after it."""
+        """The session as a scenario for the chart's feature: every line, and the active states after it."""
         told = [f"  Scenario: {' '.join(name.split())}"]
         told += [f'    Given guard "{guard}" is {str(is_true).lower()}' for guard, is_true in self._guards.items()]
         is_open = False

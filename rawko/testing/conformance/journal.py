@@ -4,7 +4,7 @@
     async def test_contract(contract: JournalContract) -> None:
         await contract.check(make_my_journal)
 
-The maker returns a journal over the same store each time it is called: two of them are two writers.
+Each call of the maker returns a journal on the same store; two journals are two writers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _contract(promise: str) -> Callable[[Check], Check]:
 
 
 def record(seq: int, epoch: int, *, run: str = RUN) -> StepRecord:
-    """A row in which every field has a value."""
+    """A row with a value in every field (row 1 has no event and no receipt)."""
     return StepRecord(
         run=run,
         seq=seq,

@@ -1,6 +1,6 @@
 """The contracts of the Provider port, for any adapter. No test framework is needed.
 
-An adapter's harness plays a model that the suite describes (`Play`) and hands out a provider in front of it:
+An adapter's harness imitates a model as the suite describes (`Play`), and supplies a provider that talks to this model:
 
     @pytest.mark.parametrize("contract", PROVIDER_CONTRACTS, ids=str)
     async def test_contract(contract: Contract) -> None:
@@ -78,10 +78,10 @@ class Contract:
     run: Callable[[Harness], Awaitable[None]]
 
     async def check(self, harness: Harness) -> None:
-        """Check an adapter.
+        """Run the contract against an adapter.
 
         Raises:
-            AssertionError: The property does not hold; the message says which one and why.
+            AssertionError: The adapter breaks the contract; the message says which one and why.
         """
         try:
             await self.run(harness)

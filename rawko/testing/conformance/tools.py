@@ -1,12 +1,12 @@
 """The contracts of the Toolbox port, for any adapter that offers read, write, edit, glob, grep and bash.
 
-No test framework is needed. Give each contract an empty folder and something that builds your toolbox:
+No test framework is needed. Pass each contract a `Bench`: it builds your toolbox on an empty folder.
 
     @pytest.mark.parametrize("contract", TOOLBOX_CONTRACTS, ids=str)
     async def test_contract(contract: Contract, tmp_path: Path) -> None:
         await contract.check(Bench(make_toolbox, tmp_path))
 
-A contract that does not hold raises AssertionError.
+A contract that your adapter breaks raises AssertionError.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rawko.vocabulary.messages import ToolCall
 ORDINARY_TOOLS = ("read", "write", "edit", "glob", "grep", "bash")
 CONTROL_TOOLS = ("complete", "clarify", "pause", "update_plan")
 SOON_S = 5.0
-"""The most seconds for the end of a cancelled call: the grace and a margin."""
+"""How many seconds a cancelled call may take to end: the grace period and a margin."""
 
 AGENT = "developer"
 
@@ -53,7 +53,7 @@ class Bench:
 
     Args:
         make: Builds the toolbox under test.
-        folder: Empty; the workspace and the state folder are made in it.
+        folder: An empty folder; the workspace and the state folder are created in it.
     """
 
     def __init__(self, make: ToolboxFactory, folder: Path) -> None:
@@ -89,7 +89,7 @@ class Bench:
         return ToolCall(id=f"call_{next(self._numbers)}", name=name, input=arguments)
 
     def files(self) -> dict[str, bytes]:
-        """The content of every file of the workspace, links excluded."""
+        """The content of every file in the workspace by its relative path, links excluded."""
         paths = (path for path in self.root.rglob("*") if path.is_file() and not path.is_symlink())
         return {str(path.relative_to(self.root)): path.read_bytes() for path in paths}
 

@@ -1,6 +1,6 @@
 """The contracts of the Workspace port, for any adapter. No test framework is needed.
 
-An adapter's harness hands out a workspace in an empty folder that the contracts may fill:
+An adapter's harness supplies a workspace in an empty folder that the contracts may fill:
 
     @pytest.mark.parametrize("contract", WORKSPACE_CONTRACTS, ids=str)
     async def test_contract(contract: Contract, tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ class Harness(Protocol):
     """Makes the adapter under test."""
 
     def workspace(self) -> AbstractAsyncContextManager[Workspace]:
-        """A workspace on the harness's folder, closed on exit; every call uses the same folder and its files."""
+        """A workspace on the harness's folder, closed on exit; all calls use the same folder with its files."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Counts what contracts cover: states, transitions, branches of decisions, outcomes of guards, ends of actors."""
+"""Counts covered elements of a chart: states, transitions, branches of decisions, guard outcomes, ends of actors."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class Share(NamedTuple):
 
 
 class Coverage:
-    """Counts the states, transitions, decisions, guard outcomes and ends of actors of one chart.
+    """Coverage counts of one chart: states, transitions, branches of decisions, guard outcomes and ends of actors.
 
     Attributes:
-        states: How often each state was entered or placed.
+        states: How often each state was entered, or was active in a placed machine.
         transitions: How often each transition was taken, by its index in the chart.
-        decisions: Those of the chart.
-        branches: How often each branch of a decision was taken: (place in `decisions.all`, branch).
-        guards: How often each call of a guard had each outcome: (the call as the chart writes it, outcome). Each one of
-            a compound guard counts by itself.
+        decisions: The decisions of the chart.
+        branches: How often each branch of a decision was taken: (index in `decisions.all`, branch).
+        guards: How often each guard call had each outcome: (the call as written in the chart, outcome). Each call in a
+            compound guard counts separately.
         actors: How often each invocation had each end: (id, "done" or "error").
     """
 
@@ -58,7 +58,7 @@ class Coverage:
             f"{end}.invoke.{invoke.id}": (invoke.id, end) for state in chart for invoke in state.invoke for end in ENDS
         }
         guards = (leaf for t in chart.transitions if t.guard is not None for leaf in leaves(t.guard))
-        # Guards of contracts do not count: false there means that the machine has a defect.
+        # Conditions of the chart's contracts do not count: they are false only if the machine has a defect.
         self._guard_names = sorted({format_guard(guard) for guard in guards if isinstance(guard, GuardCall)})
 
         self.decisions = Decisions(chart)
@@ -67,12 +67,12 @@ class Coverage:
     # ------------------------------------------------------------ collecting
 
     def watch(self, machine: Interpreter) -> Selections | None:
-        """What `observe` has to be told of a machine's selections; None where the chart needs none of it."""
+        """A recorder of the machine's selections, for `observe`; None if every decision always takes a transition."""
         return Selections(machine, self.decisions.idle_states) if self.decisions.idle_states else None
 
     def observe(self, step: Step, selections: Iterable[Selection] = ()) -> None:
         """Count one macrostep, with the selections that were made in it."""
-        if not step.steps:  # a restored machine: it enters no state
+        if not step.steps:  # a restored machine enters no states, so its active ones are counted
             self.states.update(step.configuration)
         for micro in step.steps:
             self.states.update(micro.entered_states)
@@ -93,14 +93,14 @@ class Coverage:
             self.branches[place, branch] += 1
 
     def ask(self, asked: Iterable[tuple[str, bool]]) -> None:
-        """Count guards and their outcomes."""
+        """Count evaluated guard calls, each with its outcome."""
         self.guards.update(asked)
 
     def add(self, other: Coverage) -> None:
         """Add the counts of another object for the same chart.
 
         Raises:
-            ValueError: It is for another chart.
+            ValueError: The other object is for another chart.
         """
         if other.chart.hash != self.chart.hash:
             raise ValueError(f"coverage of chart {other.chart.name!r} cannot be added to {self.chart.name!r}'s")
@@ -111,7 +111,7 @@ class Coverage:
         self.actors.update(other.actors)
 
     def dump(self) -> dict[str, Any]:
-        """All counts as JSON, for another process that has the chart."""
+        """All counts as JSON data, for another process that has loaded the same chart."""
         return {
             "file": self.chart.file,
             "hash": self.chart.hash,
@@ -119,10 +119,10 @@ class Coverage:
         }
 
     def add_dumped(self, dumped: Mapping[str, Any]) -> None:
-        """Add what another process has counted.
+        """Add counts that another process has dumped.
 
         Raises:
-            ValueError: It is for another chart.
+            ValueError: They were counted for another version of the chart.
         """
         if dumped["hash"] != self.chart.hash:
             raise ValueError(f"the chart {self.chart.file} has changed while its contract ran")
@@ -131,7 +131,7 @@ class Coverage:
                 {tuple(key) if isinstance(key, list) else key: count for key, count in dumped[name]}
             )
 
-    # ------------------------------------------------------------ asking
+    # ------------------------------------------------------------ results
 
     @property
     def state_share(self) -> Share:
@@ -152,18 +152,18 @@ class Coverage:
 
     @property
     def guard_share(self) -> Share:
-        """Guard outcomes that were seen, two for each call that the chart writes."""
+        """Guard outcomes that occurred; each guard call in the chart has two."""
         total = 2 * len(self._guard_names)
         return Share(total - len(self.missing_guards), total)
 
     @property
     def actor_share(self) -> Share:
-        """Ends of invocations that were seen, two for each: done and failed."""
+        """Ends of invocations that occurred; each invocation has two: done and failed."""
         return Share(len(self._ends) - len(self.missing_actors), len(self._ends))
 
     @property
     def shares(self) -> tuple[Share, Share, Share, Share, Share]:
-        """Of states, transitions, branches of decisions, outcomes of guards, ends of actors."""
+        """Shares of states, transitions, branches of decisions, guard outcomes and ends of actors, in this order."""
         return self.state_share, self.transition_share, self.decision_share, self.guard_share, self.actor_share
 
     @property
@@ -196,18 +196,18 @@ class Coverage:
 
     @property
     def missing_guards(self) -> Sequence[tuple[str, bool]]:
-        """Guard outcomes that were never seen."""
+        """Guard outcomes that never occurred."""
         pairs = ((name, outcome) for name in self._guard_names for outcome in (True, False))
         return [pair for pair in pairs if not self.guards[pair]]
 
     @property
     def missing_actors(self) -> Sequence[tuple[str, str]]:
-        """Ends of invocations that were never seen."""
+        """Ends of invocations that never occurred."""
         return [end for end in self._ends.values() if not self.actors[end]]
 
     def to_json(self) -> dict[str, Any]:
-        """Numbers and names, for reports. `visits` counts each state, each transition (by its index in the chart), each
-        branch of each decision, and of each guard how often it was true and false."""
+        """Numbers and names for reports. `visits` counts each state, each transition (by its index in the chart), each
+        branch of each decision, and for each guard call [times true, times false]."""
         return {
             "chart": self.chart.name,
             "file": self.chart.file,

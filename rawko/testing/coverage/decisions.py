@@ -1,15 +1,15 @@
-"""The decisions of a chart: where guards say which transition of a state an event takes, or that it takes none.
+"""The decisions of a chart: places where guards determine which transition a state takes on an event, if any.
 
     - name: checking
       transitions:
-        - {event: DONE, guard: is_fine,  target: done}       DONE in checking: three branches, to done, to idle,
-        - {event: DONE, guard: is_empty, target: idle}       and none: the event goes on to the state above, if that
-        - {event: STOP, target: idle}                        handles it. STOP: no decision, no guard has a say in it
+        - {event: DONE, guard: is_fine,  target: done}       DONE in checking: three branches: to done, to idle,
+        - {event: DONE, guard: is_empty, target: idle}       and no transition (the parent state may then handle DONE)
+        - {event: STOP, target: idle}                        STOP: no decision, because its transition has no guard
       always:
         - {guard: is_late, target: late}                     without event in checking: two branches
 
-A transition without a guard ends the decision; then, and where the guards are of a form that leaves nothing out
-(`g` and `not g`), there is no branch for none.
+A transition without a guard ends the decision. After it, and where the guards cover all cases (`g` and `not g`),
+there is no branch for "no transition".
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from rawko.chart.lint.walk import is_always_false, is_always_true
 from rawko.interpreter.compiled.structure import Structure, descriptor_matches, structure_of
 
 Branch: TypeAlias = int | None
-"""The index of the transition that is taken; None: none is."""
+"""The index of the transition that is taken; None: no transition is taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What one event may come to in one state.
+    """The possible choices of one state on one event.
 
     Attributes:
-        state: Its name.
-        event: As the state writes it, a name or a wildcard; None: without event.
-        branches: In the order in which they are asked, at least one transition; at last None, where it may be that none
-            is taken.
-        position: Of the first transition.
+        state: Name of the state.
+        event: Event descriptor as the state's transitions write it, a name or a wildcard; None: eventless transitions.
+        branches: Transitions in the order in which their guards are evaluated; None at the end, if it is possible that
+            no transition is taken.
+        position: Position of the first transition.
     """
 
     state: str
@@ -49,8 +49,8 @@ class Decisions:
     """The decisions of a chart.
 
     Attributes:
-        all: By state in document order, in a state in the order in which its transitions are asked.
-        idle_states: Indices of the states with a decision that may take no transition.
+        all: By state in document order, then by event in the order of the state's transitions.
+        idle_states: Indices of the states with a decision in which no transition may be taken.
     """
 
     def __init__(self, chart: Chart) -> None:
@@ -68,8 +68,8 @@ class Decisions:
         self.idle_states = frozenset(state for (state, _), one in found.items() if one.branches[-1] is None)
 
     def place(self, state: int, event: str | None) -> int | None:
-        """Which decision an event (None: none) meets in a state: the one that spells it out, else that of the narrowest
-        wildcard; None where there is nothing to decide."""
+        """Index in `all` of the decision for an event (None: eventless) in a state: the decision with exactly this
+        event, else the one with the longest matching wildcard; None if there is no such decision."""
         events = self._events[state]
         if event is not None and event not in events:
             matching = [each for each in events if each is not None and descriptor_matches(each, event)]
@@ -80,7 +80,7 @@ class Decisions:
 
 
 def _events(structure: Structure, state: int) -> dict[str | None, None]:
-    """What the transitions of a state listen to, in order."""
+    """Event descriptors of a state's transitions, in order, as keys; None stands for eventless transitions."""
     found: dict[str | None, None] = {}
     for transition in structure.outgoing[state]:
         found.update(dict.fromkeys(structure.transitions[transition].events or (None,)))
@@ -88,7 +88,8 @@ def _events(structure: Structure, state: int) -> dict[str | None, None]:
 
 
 def _may_happen(structure: Structure, state: int, event: str | None, events: Container[str | None]) -> bool:
-    """Whether a wildcard for ends of invocations can match one that the state does not spell out."""
+    """Whether a descriptor can match an event. A wildcard such as `done.invoke.*` needs an invocation that may run
+    while the state is active, and whose end the state does not handle by its full name."""
     if event is None or not event.endswith(".invoke.*"):
         return True
     prefix = event.removesuffix("*")
@@ -125,6 +126,6 @@ def _decision(structure: Structure, state: int, event: str | None) -> Decision |
 def _listens(descriptors: tuple[str, ...], event: str | None) -> bool:
     if event is None:
         return not descriptors
-    # A wildcard stands for events that no transition spells out.
+    # A wildcard's decision is about events that no transition names in full; \0 occurs in no such name.
     name = event[:-1] + "\0" if event.endswith("*") else event
     return any(descriptor_matches(each, name) for each in descriptors)

@@ -1,4 +1,4 @@
-"""What contracts cover, drawn on the chart."""
+"""Draws the coverage of contracts on the chart."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rawko.testing.coverage.table import MEASURES, decision_text
 
 
 def coverage_options(coverage: Coverage, options: Options = DEFAULT) -> Options:
-    """Options that light the visited states and transitions. Above the chart stands how much is covered, and each
-    decision with its branches that were never taken: that no transition is taken has no arrow of its own. Transitions
-    are drawn as rows, a decision's below each other, where `options` leave that open."""
+    """Options that highlight visited states and transitions. The caption shows the five shares, and each decision with
+    its branches that were never taken, because "no transition" has no arrow of its own. If `options` do not choose a
+    style, transitions are drawn as rows, so that those of one decision are below each other."""
     shares = (f"{measure} {share}" for measure, share in zip(MEASURES, coverage.shares, strict=True))
     lines = [decision_text(coverage, decision, never) for decision, never in coverage.missing_decisions]
     caption = Caption(f"{coverage.chart.name}: what its contract covers", "  ·  ".join(shares), lines)

@@ -1,4 +1,4 @@
-"""What contracts cover, for people: a table, and a line for each thing that is missing."""
+"""Formats coverage for people: a table, and one line for each missing element."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rawko.testing.coverage.counts import Coverage, Share, branch_text, transiti
 from rawko.testing.coverage.decisions import Branch, Decision
 
 MEASURES: Final = ("states", "transitions", "decisions", "guard outcomes", "ends of actors")
-"""The heads of `Coverage.shares`."""
+"""Column titles for `Coverage.shares`."""
 _ENDED: Final = {"done": "came to its end", "error": "failed"}
 
 
@@ -31,7 +31,8 @@ def _cell(share: Share) -> str:
 
 
 def missing_lines(coverage: Coverage) -> list[str]:
-    """What was not covered, one line each, with its position; one line for each decision with such a branch."""
+    """Elements that were not covered, one line each with its position; a decision with all its missing branches is one
+    line."""
     return [
         *(f"{state.position}: state {state.name!r} was never active" for state in coverage.missing_states),
         *(f"{t.position}: never taken: {transition_text(t)}" for t in coverage.missing_transitions),

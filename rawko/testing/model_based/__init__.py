@@ -1,1 +1,1 @@
-"""Tests that a chart makes by itself: ways through it to take in another program, and a machine for hypothesis."""
+"""Tests generated from a chart: paths through it to follow in another program, and a state machine for hypothesis."""

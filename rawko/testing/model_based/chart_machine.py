@@ -1,10 +1,10 @@
-"""A chart as a stateful test of hypothesis: anything that can happen to it, in any order, until something breaks.
+"""A chart as a stateful test of hypothesis: events, actors and time in any order, until something fails.
 
     class TestDoor(chart_machine("door.yaml", bindings, invariants={"never wide": lambda door: ...}).TestCase): ...
 
-Events, ends and failures of actors and the clock come in any order. Found are contracts of the chart that do not hold,
-functions that raise, machines that do not come to rest, machines that a snapshot does not bring back, and whatever the
-invariants of the test refuse; hypothesis shortens what led there.
+Events, outputs and errors of actors, and steps of the clock come in any order. The test finds broken contracts of the
+chart, functions that raise, machines that never become stable, machines that differ after a restored snapshot, and
+violated `invariants`; hypothesis shortens the sequence that led to the failure.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ def chart_machine(
     invariants: Mapping[str, Callable[[TestActor], object]] | None = None,
     longest_wait_s: int = 3600,
 ) -> type[RuleBasedStateMachine]:
-    """A state machine of hypothesis that plays with a chart; its `TestCase` is collected by pytest and unittest.
+    """A state machine of hypothesis that plays with a chart; pytest and unittest collect its `TestCase`.
 
     Args:
         chart: A chart or its file.
-        bindings: Its functions. Guards that it does not bind answer anything, and actions that it does not do nothing.
-        input: What the machine is started with.
-        events: By event, its payloads; by default any values in the fields that the chart declares for it.
-        outputs, errors: By id of an invocation, what it ends with.
-        invariants: By what it says, a function of the machine: false or an AssertionError is a failure. It is asked
-            after each step.
-        longest_wait_s: The clock is moved by up to so many seconds at once.
+        bindings: Functions of the chart. Guards without function have random outcomes, actions without one do nothing.
+        input: Inputs of the machine.
+        events: Payloads of events, by name; by default any values in the fields that the chart declares for the event.
+        outputs, errors: Outputs and errors with which an invocation ends, by its id.
+        invariants: Functions of the machine by what they promise; one that returns False or raises AssertionError fails
+            the test. They are called after each step.
+        longest_wait_s: The most seconds by which one step advances the clock.
 
     Raises:
-        ContractMistake: There is no such event or invocation.
+        ContractMistake: The chart has no such event or invocation.
     """
     definition = chart if isinstance(chart, Chart) else load_chart(chart)
     own = Bindings() if bindings is None else bindings
@@ -95,7 +95,7 @@ def chart_machine(
 
 
 class _Playing(RuleBasedStateMachine):
-    """What all of them have: the machine under test, and that a snapshot brings it back."""
+    """Base class of the state machines: the machine under test, and the check that a snapshot restores it."""
 
     actor: TestActor | None = None
 
@@ -104,7 +104,7 @@ class _Playing(RuleBasedStateMachine):
         self._raise_mistake()
 
     def happens(self, answers: dict[str, bool], do: Callable[[TestActor], object]) -> None:
-        """Something happens, while guards without functions answer so."""
+        """Run `do` with the machine, while unbound guards have the outcomes `answers`."""
         assert self.actor is not None
         self.actor.doubles.given.update(answers)
         do(self.actor)
@@ -117,7 +117,7 @@ class _Playing(RuleBasedStateMachine):
 
     @invariant()
     def a_snapshot_brings_it_back(self) -> None:
-        """What a process that ends would leave is a machine in the same states, with the same context."""
+        """A machine restored from the snapshot has the same states, context, history, timers and output."""
         if self.actor is None:
             return
         snapshot = self.actor.interpreter.snapshot()
@@ -174,7 +174,7 @@ def _holds(says: str, holds: Callable[[TestActor], object]) -> Callable[[Any], N
 
 
 def _events(chart: Chart) -> list[str]:
-    """Events from outside that the chart names, wildcards left out, in order."""
+    """External events that the chart names, in order, without wildcards."""
     named = (name for transition in chart.transitions for name in transition.events)
     return [
         name for name in dict.fromkeys((*named, *chart.events)) if "*" not in name and not name.startswith(_INTERNAL)
@@ -193,7 +193,7 @@ def _require(known: list[str], given: Mapping[str, object], kind: str, chart: st
 
 
 def _named(text: str, number: int, all: object) -> str:
-    """A name of Python for a name of the chart; with its number where two would be the same."""
+    """A Python name for a name of the chart; its number is appended if two names would be equal."""
     word = "".join(char if char.isalnum() and char.isascii() else "_" for char in text)
     words = ["".join(c if c.isalnum() and c.isascii() else "_" for c in one) for one in all]  # type: ignore[attr-defined]
     return word if words.count(word) < 2 else f"{word}_{number}"

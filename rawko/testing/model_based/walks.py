@@ -1,11 +1,11 @@
-"""Ways through a chart, for tests of the program that the chart is a model of.
+"""Paths through a chart, for tests of the program that the chart models.
 
     @pytest.mark.parametrize("walk", walks("door.yaml", strategy="transitions"), ids=str)
     def test_the_door(walk, page):
         walk.take(events={"OPEN": lambda step: page.click("open")}, states={"opened": lambda step: page.has("open")})
 
-The ways are those of `rawko paths`: invocations that are done or fail and timers are steps, too. Nothing of a project
-is run while they are found.
+The paths are those of `rawko paths`: ends and failures of invocations and timers are steps, too. Finding them runs no
+code of the project.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class WalkStep:
     """One step of a walk.
 
     Attributes:
-        kind: What happens: "event" from outside, an actor that is "done" or fails ("error") or ends one of several
-            ("each"), a "timer", an event that the machine has "sent" to itself, a "failure" inside of it.
-        event: Name of the event: OPEN, done.invoke.fetch, error.invoke.fetch; "" of the start.
+        kind: "start"; an "event" from outside; an actor is "done", fails ("error") or finishes one of several items
+            ("each"); a "timer" is due; an event that the machine has "sent" to itself; a "failure" inside the machine.
+        event: Name of the event: OPEN, done.invoke.fetch, error.invoke.fetch; "" for the start.
         subject: Id of the invocation or timer, else "".
-        guards: Guards that are asked, in order, with the answers that lead on.
-        configuration: Active states afterwards.
-        ending: The outcome or failure with which an actor ends, where the bounds file names some; else "".
+        guards: Evaluated guards in order, each with the outcome that this step needs.
+        configuration: Active states after the step.
+        ending: The outcome or failure with which an actor ends, if the bounds file names some; else "".
     """
 
     kind: Kind
@@ -56,11 +56,11 @@ class WalkStep:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A way from the start of the machine.
+    """A path from the start of the machine to its goal.
 
     Attributes:
-        goal: The state or transition that it leads to.
-        steps: The first one is the start.
+        goal: The state or transition to which the path leads.
+        steps: The steps of the path; the first one is the start.
     """
 
     chart: str
@@ -68,16 +68,15 @@ class Walk:
     steps: tuple[WalkStep, ...]
 
     def take(self, *, events: Mapping[str, Does], states: Mapping[str, Does] | None = None) -> None:
-        """Take the way: what happens is done to the program; after each step the active states are looked for in it.
+        """Follow the path in the program under test; after each step, check that the program is in the active states.
 
         Args:
-            events: By name of an event, what makes it happen in the program. Each event of the way needs one, but for
-                those that the machine sends to itself.
-            states: By state, what looks whether the program is in it; raises where it is not. States that are left out
-                are not looked for.
+            events: Functions that make an event happen in the program, by its name. Each event of the path needs one,
+                except events that the machine sends to itself.
+            states: Functions that raise unless the program is in a state, by its name. Other states are not checked.
 
         Raises:
-            ContractMistake: An event of the way has nothing that makes it happen, or there is no such state or event.
+            ContractMistake: An event of the path has no function, or a function is asynchronous.
         """
         for do, step in self._doing(events, states or {}):
             found = do(step)
@@ -85,7 +84,7 @@ class Walk:
                 raise ContractMistake(f"{step}: its function is asynchronous; use: await walk.take_async(...)")
 
     async def take_async(self, *, events: Mapping[str, Does], states: Mapping[str, Does] | None = None) -> None:
-        """`take` with functions that may be asynchronous."""
+        """Like `take`, with functions that may be asynchronous."""
         for do, step in self._doing(events, states or {}):
             found = do(step)
             if isawaitable(found):
@@ -120,20 +119,20 @@ def walks(
     functions: Bindings | None = None,
     limit: int = 100_000,
 ) -> list[Walk]:
-    """Ways through a chart, for `pytest.mark.parametrize`.
+    """Paths through a chart, for `pytest.mark.parametrize`.
 
     Args:
         chart: A chart or its file.
-        strategy: As for `rawko paths`: "shortest" to each state, "transitions" that take them all, "pairs" of
-            transitions one after another, "simple" ways through no configuration twice.
-        to: Only shortest ways to these states.
+        strategy: As for `rawko paths`: "shortest" paths to each state, "transitions": paths that together take every
+            transition, "pairs" of successive transitions, "simple" paths that visit no configuration twice.
+        to: If given: only the shortest paths to these states.
         bounds: The bounds file; by default the one beside the chart's file, if there is one.
-        functions: The chart's own, called on context fields and outcomes that the bounds file names; without them,
-            these are not used.
-        limit: Configurations to find at most.
+        functions: The chart's bindings, called with the context fields and outcomes that the bounds file names; without
+            them, these parts of the bounds file are not used.
+        limit: The most configurations to explore.
 
     Raises:
-        ContractMistake: There is no such strategy or state.
+        ContractMistake: There is no such strategy, or the chart has no such state.
         ChartError, BoundsError, NotProvable: The chart or its bounds cannot be used.
     """
     definition = chart if isinstance(chart, Chart) else load_chart(chart)

@@ -1,1 +1,1 @@
-"""What contracts came to, for other programs and for readers: JUnit's XML, a page."""
+"""Results of contracts, for other programs (JUnit's XML) and for readers (an HTML page)."""

@@ -1,5 +1,5 @@
-"""Results of contracts as JUnit's XML: one suite per feature, one test case per scenario, and as properties of the
-suite how much of its chart is covered."""
+"""Results of contracts as JUnit's XML: one suite per feature, one test case per scenario. The coverage of the chart is
+stored in the suite's properties."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _ELEMENTS: Final = {"failed": "failure", "skipped": "skipped"}
 
 
 def junit(result: ContractResult) -> str:
-    """What failed is a failure with its story; what could not be run at all is an error of a suite of its own."""
+    """The XML. A failed scenario is a failure with its text; contracts that could not be run are errors of a suite of
+    their own."""
     root = ET.Element("testsuites")
     covered = {Path(one.chart.file).with_suffix(".feature").resolve(): one for one in result.coverage}
     for feature, scenarios in groupby(result.scenarios, key=lambda one: one.feature):

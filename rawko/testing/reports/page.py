@@ -1,5 +1,5 @@
-"""What contracts came to as one HTML file that needs nothing else: scenarios, shares, each chart drawn with what was
-visited, and what no scenario reaches."""
+"""Results of contracts as one self-contained HTML file: scenarios, coverage, each chart drawn with its visited parts,
+and the elements that no scenario reaches."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _chart(number: int, one: Coverage, scenarios: Iterable[ScenarioResult]) -> s
 
 
 def _drawing(one: Coverage) -> str:
-    """The chart with the visited states and transitions lit: as a picture, so that styles of one reach no other."""
+    """The chart with its visited states and transitions highlighted, as an image, so that charts share no styles."""
     try:
         svg = draw(one.chart, ".svg", coverage_options(one))
     except RenderError as error:

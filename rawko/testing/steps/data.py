@@ -1,4 +1,4 @@
-"""Phrases that check context fields, output, log, and expressions over names."""
+"""Phrases that check context fields, output, log, and guard expressions."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def expression_does_not_hold(scene: Scene, expression: str) -> None:
 
 
 def _evaluate(scene: Scene, expression: str) -> bool:
-    """The value of a guard expression over names, in the current configuration; code is not accepted."""
+    """The value of a guard expression in the current configuration; Python code is not accepted."""
     text = expression[1:-1] if len(expression) > 1 and expression[0] == expression[-1] == '"' else expression
     try:
         condition = compile_condition(parse_guard(text, lambda offset: NOWHERE), scene.doubles.bindings)

@@ -1,4 +1,4 @@
-"""Phrases that check events: fired, sent, emitted, and what became of those received."""
+"""Phrases that check events: those fired, sent or emitted, and the receipts of received ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Phrases for where a scenario begins: active states, context fields, input, answers of guards."""
+"""Phrases that set up a scenario: active states, context fields, input, guard outcomes, delays."""
 
 from __future__ import annotations
 

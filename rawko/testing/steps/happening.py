@@ -1,4 +1,4 @@
-"""Phrases for what happens to the machine: events, time, answers and failures of actors."""
+"""Phrases that act on the machine: events, time, outputs and failures of actors."""
 
 from __future__ import annotations
 
