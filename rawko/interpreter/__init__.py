@@ -1,6 +1,6 @@
 """The machine: statecharts interpreted by SCXML's algorithm on prepared plans, without I/O.
 
-The public names load on first use: who only needs a kind of data needs no interpreter.
+The public names load on first use, so that importing a kind of data does not import the interpreter.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a function takes after (context, event): names it accepts, names it needs."""
+    """The keyword arguments of a bound function beside (context, event): names it accepts, names it requires."""
 
     accepted: frozenset[str] | None
     required: frozenset[str]
@@ -61,7 +61,8 @@ def signature_of(function: Callable[..., Any]) -> Signature:
 
 
 def _of_code(function: FunctionType) -> Signature:
-    """The same of a plain function, in a tenth of the time: a machine has hundreds of them when it is loaded.
+    """`signature_of` for a plain function, read from its code object: ten times as fast as `inspect`, and loading a
+    machine asks it for hundreds of functions.
 
     def f(context, event, *, limit, old=None)    co_argcount 2, co_varnames (context, event, limit, old)
     """
@@ -103,7 +104,7 @@ class Bindings:
         """Bind a name.
 
         Raises:
-            BindingError: The name is bound already, or the function cannot be called as that kind is.
+            BindingError: The name is bound already, or the function does not take (context, event).
         """
         table = self._tables[kind]
         if name in table and table[name] is not value:
@@ -113,9 +114,9 @@ class Bindings:
         table[name] = value
 
     def declare(self, kind: Kind, *names: str) -> None:
-        """Say that names will be bound by whoever runs the machine, so that checks of the chart know them.
+        """Declare names that the caller of the machine binds later, so that checks of the chart know them.
 
-        For actors that need the world: the pure part of a machine's bindings declares them.
+        For actors that do I/O: the pure part of a machine's bindings declares them, and the runtime part binds them.
         """
         self._declared[kind] = self._declared.get(kind, frozenset()) | frozenset(names)
 
@@ -154,10 +155,10 @@ class Bindings:
     # Look-up
 
     def get(self, kind: Kind, name: str) -> Any:
-        """What a name stands for.
+        """The function or model that a name is bound to.
 
         Raises:
-            BindingError: It is not bound; names the nearest spelling and what is bound.
+            BindingError: The name is not bound; the message gives the nearest spelling and all bound names.
         """
         try:
             return self._tables[kind][name]
@@ -165,7 +166,7 @@ class Bindings:
             raise BindingError(unbound_message(kind, name, self._tables[kind]), name=name, kind=kind) from None
 
     def find(self, kind: Kind, name: str) -> Any | None:
-        """What a name stands for, or None."""
+        """The function or model that a name is bound to, or None."""
         return self._tables[kind].get(name)
 
     def names(self, kind: Kind) -> frozenset[str]:
@@ -178,10 +179,10 @@ class Bindings:
                 yield kind, name, value
 
     def __or__(self, other: Bindings) -> Bindings:
-        """Both registries together.
+        """A registry with the bindings and declarations of both.
 
         Raises:
-            BindingError: A name is bound differently in both.
+            BindingError: A name is bound to different values in the two.
         """
         joined = Bindings()
         for source in (self, other):
@@ -192,7 +193,7 @@ class Bindings:
         return joined
 
     def replaced(self, kind: Kind, values: Mapping[str, Any]) -> Bindings:
-        """A copy in which some names stand for something else: for tests and demonstrations."""
+        """A copy in which `values` replace the bindings of these names: for tests and demonstrations."""
         copy = Bindings()
         copy._tables = {k: dict(table) for k, table in self._tables.items()}
         copy._declared = dict(self._declared)
@@ -220,7 +221,7 @@ class Bindings:
 
 
 def unbound_message(kind: str, name: str, bound: Mapping[str, Any] | frozenset[str]) -> str:
-    """The words for a name that is not bound: nearest spelling first, then all that is bound."""
+    """The message for a name that is not bound: nearest spelling first, then all bound names."""
     nearest = difflib.get_close_matches(name, list(bound), 1)
     hint = f"; did you mean {nearest[0]!r}?" if nearest else ";"
     listed = ", ".join(repr(n) for n in sorted(bound)) or "none"

@@ -1,4 +1,4 @@
-"""The clocks that an interpreter may be given: sismic's, by rawko's names."""
+"""The clocks that an interpreter accepts: sismic's classes under rawko's names."""
 
 from __future__ import annotations
 

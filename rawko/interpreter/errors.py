@@ -2,17 +2,18 @@
 
 InterpreterError
 ├── BindingError            a name bound twice, not bound, or bound to something unusable
-├── NotJsonError            a value for the context or an event that is not JSON
-├── ContextError            input or assigned value against the context model, unknown field
-├── UntrustedCodeError      a chart with Python code, and nobody said `trusted=True`
+├── BindingError            a name is bound twice, not bound, or bound to an unusable function
+├── NotJsonError            a value for the context or an event is not JSON
+├── ContextError            the context model refuses a value, or has no field of that name
+├── UntrustedCodeError      a chart holds Python code, and the caller did not pass `trusted=True`
 ├── ActionError             a guard, action, input, output or contract failed; rolled back
 │   └── ContractFailed      also sismic's PreconditionError, PostconditionError or InvariantError
 ├── InvocationError         an actor failed and no enabled transition names `error.invoke.<id>`
-├── EventlessCycleError     a macrostep that does not end; rolled back
-├── MacrostepLimitError     a machine that sends itself events without end
-├── SnapshotError           a snapshot that does not fit; nothing was changed
-├── MigrationError          a snapshot of another version of the chart that has no place in this one; says why
-└── NotRunningError         used before `start()` or after the end, where that makes no sense
+├── EventlessCycleError     a macrostep does not end; rolled back
+├── MacrostepLimitError     a machine sends itself events without end
+├── SnapshotError           a snapshot does not fit the chart; the machine was not changed
+├── MigrationError          a snapshot of another version of the chart cannot continue in this one
+└── NotRunningError         a call that needs a running machine, before `start()` or after the end
 """
 
 from __future__ import annotations
@@ -27,14 +28,16 @@ from rawko.chart.definition import Position
 from rawko.cutting import cut, cut_middle
 
 MAX_SHOWN = 12
-"""Entries of a list that a message shows."""
+"""Most entries of a list that a message shows."""
 
 
 def shown(value: object, limit: int = 80) -> str:
-    """A value in an error's message: its `repr`, cut; foreign classes and very long numbers may have none."""
+    """The `repr` of a value for an error message, cut to `limit` characters; if `repr` fails, the class of the value
+    and of the failure.
+    """
     try:
         text = "..." if value is ... else repr(value)
-    except Exception as error:  # noqa: BLE001 - whatever a foreign repr raises, the error at hand is the one to tell
+    except Exception as error:  # noqa: BLE001 - a foreign `repr` may raise anything; build the message anyway
         text = f"<{type(value).__name__} without repr: {type(error).__name__}>"
     return cut(text, limit)
 
@@ -53,7 +56,7 @@ class BindingError(InterpreterError):
 
 
 class NotJsonError(InterpreterError):
-    """A value that cannot be kept: contexts and snapshots are JSON (C-26)."""
+    """A value that is not JSON; contexts and snapshots are JSON (C-26)."""
 
     def __init__(self, where: str, found: object, accepted: str) -> None:
         kind = "" if found is ... else f" ({type(found).__name__})"
@@ -73,18 +76,18 @@ class ContextError(InterpreterError):
 
 
 class UntrustedCodeError(InterpreterError):
-    """The chart holds Python code, which runs only where the caller says so."""
+    """The chart holds Python code, which runs only if the caller passes `trusted=True`."""
 
 
 class ActionError(InterpreterError):
-    """Something bound to the chart failed; the machine is as before the event.
+    """A function bound to the chart failed; the machine was rolled back to its state before the event.
 
     Attributes:
         kind: guard, action, input, output, delay, contract, evaluator or listener.
         where: Chart element, such as "transition selecting -> executing".
         function: Name in the chart.
         position: In the chart's source.
-        event: The event that was being processed; it stays consumed.
+        event: The event that was being processed; it is consumed nevertheless.
     """
 
     def __init__(
@@ -108,13 +111,13 @@ class ActionError(InterpreterError):
 
 
 class ContractFailed(ActionError, ContractError):
-    """A condition of a contract does not hold; carries what sismic's ContractError carries."""
+    """A condition of a contract does not hold; has the attributes of sismic's ContractError."""
 
     __str__ = Exception.__str__
 
     def __init__(self, message: str, **fields: Any) -> None:
         super().__init__(message, **fields)
-        self.args = (self._configuration,)  # where sismic's constructor puts its first argument, our message
+        self.args = (self._configuration,)  # sismic's constructor puts its first argument here; ours is the message
 
     def describe(self, configuration: list[str], element: Any, context: dict[str, Any]) -> None:
         """Fill in the fields of sismic's ContractError."""
@@ -141,11 +144,11 @@ class InvariantFailed(ContractFailed, InvariantError):
 
 
 class InvocationError(InterpreterError):
-    """An invoked actor failed and nothing in the configuration handles it; the machine cannot go on.
+    """An invoked actor failed and no active state handles its `error.invoke.<id>` event; the machine cannot continue.
 
     Attributes:
-        id: Of the invocation.
-        error: What the actor reported, as data.
+        id: Of the invocation that failed.
+        error: The failure as the actor reported it, as data.
     """
 
     def __init__(self, id: str, error: Any) -> None:
@@ -157,12 +160,12 @@ class InvocationError(InterpreterError):
 
 @dataclass(frozen=True, slots=True)
 class LoopStep:
-    """One microstep of a machine that does not come to rest.
+    """One microstep of a macrostep that does not end.
 
     Attributes:
-        event: That it consumed; None for an eventless one.
-        transitions: "source -> targets at file:line:col" of each; empty where nothing took the event.
-        configuration: Active states after it.
+        event: Name of the event that it consumed; None for an eventless microstep.
+        transitions: "source -> targets at file:line:col" of each; empty if no transition took the event.
+        configuration: Active states after the microstep.
     """
 
     event: str | None
@@ -175,14 +178,14 @@ class LoopStep:
 
 
 class EventlessCycleError(InterpreterError):
-    """A macrostep does not end; it was rolled back.
+    """A macrostep does not end; the machine was rolled back.
 
     Attributes:
-        loop: The microsteps that repeat, in order; where the bound was reached, the latest ones.
-        cycle: The configurations after each of them, as tuples of state names.
-        limit: The bound on microsteps that was reached; None: the machine was back at the same configuration, context,
-            history and queue, so that it would have gone round for ever.
-        microsteps: That were taken.
+        loop: The microsteps that repeat, in order; if the bound was reached, the latest ones.
+        cycle: The configuration after each of them, as a tuple of state names.
+        limit: The bound on microsteps that was reached; None if the machine was back at the same configuration,
+            context, history and queue, so that it would have repeated the same microsteps for ever.
+        microsteps: Number of microsteps taken.
     """
 
     def __init__(self, loop: tuple[LoopStep, ...], microsteps: int, limit: int | None) -> None:
@@ -204,15 +207,15 @@ class EventlessCycleError(InterpreterError):
 
 
 class MacrostepLimitError(InterpreterError):
-    """The machine goes on sending itself events: one call has taken more macrosteps than it may.
+    """The machine keeps sending itself events: one call has taken more macrosteps than its bound.
 
-    All of them have happened: the machine is at rest between two, what waits still waits, and `execute(max_steps=n)`
-    goes on in portions.
+    Nothing is rolled back: the machine is between two macrosteps, its queue still holds the waiting events, and
+    `execute(max_steps=n)` continues in portions.
 
     Attributes:
-        limit: Macrosteps that one call may take, beside those for the events that waited before.
+        limit: Macrosteps that one call may take, beside those for events that were queued before the call.
         events: Names of the latest events, in order.
-        steps: What was done, in order.
+        steps: The macrosteps that were taken, in order.
     """
 
     def __init__(self, limit: int, steps: Sequence[Any]) -> None:
@@ -237,10 +240,10 @@ class SnapshotError(InterpreterError):
 
 
 class MigrationError(InterpreterError):
-    """A snapshot of another version of a chart cannot go on in this one; nothing was changed.
+    """A snapshot of another version of a chart cannot continue in this version; nothing was changed.
 
     Attributes:
-        problems: All that has no place, one line each.
+        problems: One line for each state or value that has no place in this version.
     """
 
     def __init__(self, chart: str, found: str, wanted: str, problems: Sequence[str]) -> None:

@@ -1,1 +1,1 @@
-"""Machines that do not come to rest: how it is found out, and how it is told."""
+"""Detection of machines that never come to rest, and the errors that name their loop."""

@@ -1,4 +1,4 @@
-"""How far a macrostep, and a call, may go; and from where on a macrostep is watched for repetition."""
+"""Default bounds on microsteps and macrosteps, and the microstep at which the check for repetition begins."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from rawko.chart.definition import Chart
 from rawko.chart.lint import walk
 
 WATCH_AFTER = 1_000
-"""Microsteps before the watch begins: ordinary macrosteps pay nothing for it."""
+"""Microsteps of a macrostep before the check begins, so that ordinary macrosteps pay nothing for it."""
 WATCH_AFTER_WITH_CODE = 65_000
-"""The same where functions are bound to the chart: one that remembers something itself may still end the loop."""
+"""The same for charts with bound functions: a function with state of its own may still end the loop."""
 MAX_MICROSTEPS = 200_000
-"""In one macrostep, unless the interpreter is made with another bound."""
+"""Default bound on the microsteps of one macrostep."""
 MAX_MACROSTEPS = 100_000
-"""In one call, beside those for events that waited before, unless the interpreter is made with another bound."""
+"""Default bound on the macrosteps of one call, beside those for events that were queued before the call."""
 
 
 def watch_after(chart: Chart) -> int:
-    """From which microstep on a macrostep of this chart is watched; -1: not at all.
+    """The microstep of a macrostep from which repetition is checked; -1 for never.
 
-    Python code of trusted charts may change anything, also what cannot be compared.
+    Never for charts with trusted Python code: code may change values that cannot be compared.
     """
     if chart.has_code:
         return -1

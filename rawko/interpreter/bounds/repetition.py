@@ -1,7 +1,8 @@
-"""Whether a macrostep is back where it was: the same configuration, context, history, queue and event.
+"""Whether a macrostep has returned to an earlier moment: same configuration, context, history, queue and event.
 
-Then it never ends, as guards and actions are functions of these. Compared is with one moment of the past, which moves
-on at growing distances (Brent's algorithm), so that a loop of n microsteps is found within 3 n:
+Such a macrostep never ends, since guards and actions are functions of these. Each microstep is compared with one
+remembered moment, which moves forward at doubling distances (Brent's algorithm), so that a loop of n microsteps is
+found within 3 n:
 
     microstep       1000 1001 1002 1003 1004 1005 1006 1007 ...
     compared with   1000 1000 1001 1001 1003 1003 1003 1003 (then 1007, 1015, ...)
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Repetition:
-    """The watch over one macrostep."""
+    """Checks one macrostep for repetition."""
 
     def __init__(self, machine: Machine, steps: Sequence[Any]) -> None:
         self._machine = machine
@@ -45,10 +46,10 @@ class Repetition:
         self._changed: dict[str, None] = {}
 
     def look(self) -> None:
-        """Compare with the remembered moment.
+        """Compare the machine with the remembered moment.
 
         Raises:
-            EventlessCycleError: Nothing has changed since.
+            EventlessCycleError: Nothing has changed since that moment.
         """
         if self._is_back():
             raise self._error()
@@ -74,7 +75,9 @@ class Repetition:
         )
 
     def _has_changed(self) -> bool:
-        """Whether the context has; only fields that were assigned since are looked at, the last to differ first."""
+        """Whether a context field differs from the remembered moment; checks only fields assigned since, the last that
+        differed first.
+        """
         machine, work = self._machine, self._machine.work
         if work is not None and len(work.undo) > self._undone:
             self._changed |= dict.fromkeys(name for name, _ in work.undo[self._undone :])
@@ -91,18 +94,18 @@ class Repetition:
 
 
 def limit_error(machine: Machine, steps: Sequence[Any], limit: int) -> EventlessCycleError:
-    """The error of a macrostep that has reached its bound, with its latest microsteps."""
+    """The error of a macrostep that has reached its bound; it shows the latest microsteps."""
     return cycle_error(machine, steps, MAX_SHOWN, limit=limit)
 
 
 def cycle_error(machine: Machine, steps: Sequence[Any], length: int, *, limit: int | None) -> EventlessCycleError:
-    """The error, with the last `length` microsteps: where each led, by what, and where that is written."""
+    """The error for the last `length` microsteps: configuration, transitions and their source positions of each."""
     loop: list[LoopStep] = []
     transitions = machine.program.structure.transitions
     taken = steps[len(steps) - length :]
     before = (step.plan for step in reversed(steps[: len(steps) - length]) if step.plan is not None)
     plan = next(before, None)
-    active = machine.names if plan is None else plan.target.names  # nothing was taken at all: it stayed there
+    active = machine.names if plan is None else plan.target.names  # no transition was taken before the loop
     for step in taken:
         ways = [transitions[index] for index in step.indexes]
         told = tuple(f"{t.source} -> {', '.join(t.targets) or '(no target)'} at {t.position}" for t in ways)
@@ -116,5 +119,5 @@ def _content(event: Event) -> tuple[str, Any]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal and of one class: 1 and True are not the same to a guard."""
+    """Equal and of the same class: a guard can tell 1 from True."""
     return one is other or (one.__class__ is other.__class__ and bool(one == other))

@@ -1,6 +1,6 @@
-"""The context of a machine against its model: input validated, defaults overlaid, every assignment checked.
+"""Checks a machine's context against its model: validates the input, overlays defaults, checks every assignment.
 
-The model is a pydantic class that the chart names under `context:`; pydantic is loaded only where there is one.
+The model is a pydantic class that the chart names under `context:`; pydantic is imported only for charts with a model.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _TEXTS = frozenset({str})
 _MANY = (list, tuple, set, frozenset)
 
 Gate: TypeAlias = Callable[[Any], Any]
-"""Takes a value for a field, gives it checked and frozen; raises ContextError, or NotJsonError."""
+"""Returns a value for a field checked and frozen; raises ContextError or NotJsonError."""
 
 
 class ContextModel:
     """Checks values of context fields; one per model class.
 
     Attributes:
-        names: Of its fields; None of a context that takes any.
+        names: The model's fields; None for a context without a model, which takes any field.
 
     Source: C-26, C-27.
     """
@@ -88,7 +88,7 @@ class ContextModel:
         return gate(value)
 
     def item(self, name: str, value: Any) -> Any:
-        """One more item of a list field, checked and frozen: the whole list is never looked at."""
+        """A new item of a list field, checked and frozen; the rest of the list is not checked again."""
         gate = self._item_gates.get(name)
         if gate is None:
             self._require(name)
@@ -119,7 +119,7 @@ class ContextModel:
             try:
                 taken = validate(value if kind in _PLAIN or kind is int else thaw(value))
                 kind = type(taken)
-                if kind in _PLAIN or (kind is int and TOO_LOW < taken < TOO_LONG):  # as JSON it is what it is
+                if kind in _PLAIN or (kind is int and TOO_LOW < taken < TOO_LONG):  # these values equal their JSON form
                     return taken
                 dumped = dump(taken, mode="json")
                 lost = non_finite(dump(taken)) if has_none(dumped) else None
@@ -127,7 +127,7 @@ class ContextModel:
                 raise NotJsonError(name, ..., f"at most {MAX_DEPTH} levels of nesting") from None
             except ValueError as error:
                 raise ContextError(f"context field {name!r}: {_first_line(error)}", field=name) from error
-            if lost is not None:  # pydantic writes it as null
+            if lost is not None:  # pydantic would write it as null
                 raise NotJsonError(name, lost, "a finite number")
             return freeze(dumped, name)
 
@@ -143,20 +143,20 @@ class ContextModel:
 
 
 def checked(model: Any, value: Any, where: str) -> Record:
-    """A value as JSON that the model has checked; a field of that model takes it without a second look.
+    """Validate a value against a model, as a record that fields of this model accept without a second check.
 
     Args:
         model: A pydantic class whose fields are all JSON.
-        value: Data; an instance of the model is checked as data, too, as not every way to make one does it.
+        value: Data; an instance of the model is validated too, since it may have been built without validation.
 
     Raises:
-        pydantic.ValidationError: The model refuses it.
-        NotJsonError: It is not JSON.
+        pydantic.ValidationError: The model refuses the value.
+        NotJsonError: The value is not JSON.
     """
-    if type(value) is model or isinstance(value, model):  # asked by class first: a model class looks through its bases
+    if type(value) is model or isinstance(value, model):  # class first: `isinstance` on a model class walks its bases
         value = type(value).__pydantic_serializer__.to_python(value, warnings=False)
     taken = model.__pydantic_validator__.validate_python(value)
-    dumped = type(taken).__pydantic_serializer__.to_python(taken)  # made here: it becomes the inside of the record
+    dumped = type(taken).__pydantic_serializer__.to_python(taken)  # built here, so the record may own it
     return checked_by(model, record_of(freeze_own_fields(dumped, where)))
 
 
@@ -174,26 +174,26 @@ def _item_model_in(annotation: Any) -> Any:
 
 
 def _records(model: Any, value: Any, check: Gate) -> Any:
-    """A list of records: those that the model has checked are not looked at again."""
+    """A vector of records; skips validation if `checked` has validated every item against the model."""
     if type(value) not in (list, Vector) or not all(was_checked_by(model, item) for item in value):
         return check(value)
     return value if type(value) is Vector else Vector(list(value))
 
 
 def _object(value: Any, name: str, check: Gate) -> Any:
-    """A JSON object, whatever is in it: what is frozen, or can be, needs no model to say so."""
+    """A JSON object with any content; frozen values and values that freeze need no pydantic validation."""
     if type(value) is Record:
         return value
     if type(value) is dict:
         try:
             return freeze(value, name)
-        except NotJsonError:  # the model knows more kinds of values, and says what is wrong with others
+        except NotJsonError:  # pydantic accepts more kinds of values, and reports what is wrong with the others
             pass
     return check(value)
 
 
 def _texts(value: Any, check: Gate) -> Any:
-    """A list of texts: looked at once, and not taken apart."""
+    """A vector of texts; checks the classes of the items and copies none of them."""
     if type(value) in (list, tuple, Vector) and _TEXTS.issuperset(map(type, value)):
         return value if type(value) is Vector else Vector(list(value))
     return check(value)
@@ -211,7 +211,7 @@ def _item_type(annotation: Any) -> Any:
 
 
 def has_none(dumped: Any) -> bool:
-    """Whether there is a null somewhere in what pydantic gave as JSON."""
+    """Whether data from pydantic's JSON dump contains a null at any depth."""
     if dumped is None:
         return True
     if not isinstance(dumped, (dict, list)):
@@ -223,7 +223,7 @@ def has_none(dumped: Any) -> bool:
 
 
 def non_finite(value: Any) -> float | None:
-    """A number in Python data that JSON has no word for."""
+    """The first NaN or infinity in Python data, which JSON cannot write; None if there is none."""
     if isinstance(value, float):
         return None if isfinite(value) else value
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, _MANY) else ()
@@ -255,13 +255,13 @@ def context_model(model: Any) -> ContextModel:
 
 
 class FreeContext:
-    """Without a model: any field, any JSON value."""
+    """The context of a chart without a model: any field, any JSON value."""
 
     names: Final[frozenset[str] | None] = None
 
     @staticmethod
     def initial(given: Mapping[str, Any]) -> dict[str, Any]:
-        """The input itself, which is frozen."""
+        """The input itself, which is frozen already."""
         return dict(given.items())
 
     @staticmethod

@@ -1,7 +1,7 @@
-"""Events: sismic's, with the time at which the machine consumed them.
+"""Events: sismic's class, with the time at which the machine consumed the event.
 
-Payload fields read as attributes (`event.output`); names that the class uses itself (`name`, `data`, `at_ms`)
-are read by key: `event.data["name"]`.
+Payload fields are read as attributes (`event.output`); fields named like the class's own attributes (`name`, `data`,
+`at_ms`) are read by key: `event.data["name"]`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from rawko.interpreter.data.freezing import exact_text
 from rawko.interpreter.data.values import Method
 
 INIT = "rawko.init"
-"""Name of the event that code sees while the machine enters its first configuration."""
+"""Name of the event that guards and actions see while the machine enters its first configuration."""
 
 ENVELOPE = "_scxml"
-"""Payload field with what SCXML says of an event beside its data: sendid, origin, or data that is no object."""
+"""Payload field for what an SCXML event has beside its data: sendid, origin, or data that is no object."""
 
 
 class Event(SismicEvent):
@@ -30,11 +30,11 @@ class Event(SismicEvent):
             `error.execution` and `after.x.0` come from the interpreter.
         data: The payload.
         at_ms: Epoch milliseconds of the interpreter's clock in the macrostep that consumes the event: the only
-            time that guards and actions see. 0 before.
+            time that guards and actions see. 0 until it is consumed.
     """
 
     # The payload is the instance's own dictionary: `event.field` is Python's ordinary look-up, which takes a third of
-    # the time of `__getattr__`. What the class itself needs by name is protected below.
+    # the time of `__getattr__`. Methods that pickling needs are protected below from fields of the same name.
     __slots__ = ("__dict__", "at_ms")
     at_ms: int
     data: dict[str, Any]
@@ -63,17 +63,17 @@ Event.data = Event.__dict__["__dict__"]  # the same dictionary by another name
 
 
 class InternalEvent(Event, SismicInternalEvent):
-    """An event that the machine raised itself; consumed before any external one."""
+    """An event that the machine raised itself; consumed before external events."""
 
     __slots__ = ()
 
 
 class InvocationEvent(Event):
-    """An event from an invoked actor; dropped if that invocation has ended meanwhile.
+    """An event from an invoked actor; dropped if its invocation has ended by the time that it is consumed.
 
     Attributes:
         id, number: Of the invocation.
-        is_end: The actor ends with it (`done.invoke.<id>`, `error.invoke.<id>`).
+        is_end: The actor ends with this event (`done.invoke.<id>`, `error.invoke.<id>`).
     """
 
     __slots__ = ("id", "is_end", "number")
@@ -89,10 +89,10 @@ class InvocationEvent(Event):
 
 
 def make_event(name: str, data: Mapping[str, Any], kind: type[Event] = Event) -> Event:
-    """An event with any payload, also with fields that are called `name` or `data`.
+    """An event with any payload, also with payload fields called `name` or `data`.
 
     Raises:
-        NotJsonError: The name is no text.
+        NotJsonError: The name is not a string.
     """
     event = kind.__new__(kind)
     event.name = name if name.__class__ is str else exact_text(name, "event")
@@ -102,7 +102,7 @@ def make_event(name: str, data: Mapping[str, Any], kind: type[Event] = Event) ->
 
 
 def invocation_event(name: str, data: dict[str, Any], id: str, number: int, *, is_end: bool) -> InvocationEvent:
-    """An event from an actor that keeps this very dictionary: its caller gives it away."""
+    """An event from an actor; `data` becomes the payload without a copy, so the caller must not use it again."""
     event = InvocationEvent.__new__(InvocationEvent)
     event.name = name
     event.data = data
@@ -114,7 +114,7 @@ def invocation_event(name: str, data: dict[str, Any], id: str, number: int, *, i
 
 
 def _protect(kind: type[Event]) -> None:
-    """Keep what pickling asks of the object from fields of the same name."""
+    """Let pickling find the class's methods although a payload field may have the same name."""
     for name in ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex__"):
         setattr(kind, name, Method(getattr(kind, name)))
 

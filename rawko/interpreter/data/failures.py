@@ -1,4 +1,4 @@
-"""What ends a macrostep early: raised inside it, and turned into an error for the caller at its border."""
+"""Exceptions that end a macrostep early; the interpreter's methods turn them into errors for the caller."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rawko.chart.definition import Position
 class Failed(Exception):
     """A guard, action, input, output, delay, contract or evaluator raised; the cause is chained.
 
-    `contract` names the sismic class of a contract's failure: before, after or always.
+    `contract` names the kind of the failed condition: before, after or always.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Failed(Exception):
 
 
 class ListenerFailed(Exception):
-    """A listener raised; its own error is the cause and goes to the caller as it is."""
+    """A listener raised; the caller gets the listener's own error, which is the cause."""
 
     def __init__(self, cause: BaseException) -> None:
         super().__init__(str(cause))

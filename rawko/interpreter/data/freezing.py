@@ -1,10 +1,10 @@
-"""`freeze`, the one gate by which data enters a context (C-26).
+"""`freeze`, the one function through which data enters a context (C-26).
 
-What is not JSON is refused here, and so is what JSON could not give back: numbers too long to be written, and nesting
-beyond MAX_DEPTH, also where it has grown step by step. The frozen values themselves are in `values`.
+It refuses values that are not JSON, and values that JSON could not read back: integers of too many digits, and nesting
+deeper than MAX_DEPTH, also where it grew step by step. The frozen containers themselves are in `values`.
 
-A value is looked at once: `freeze({"plan": [{"id": 1}]})` makes a record that holds a vector that holds a record. To
-freeze that record again, or one that shares parts of it, costs one look at its class.
+Each value is checked once: `freeze({"plan": [{"id": 1}]})` makes a record that holds a vector that holds a record. To
+freeze that record again, or a value that shares parts of it, takes one check of its class.
 """
 
 from __future__ import annotations
@@ -17,25 +17,28 @@ from rawko.interpreter.data.values import DEEP, Record, Vector, depth_of, record
 from rawko.interpreter.errors import NotJsonError
 
 FROZEN = frozenset({str, bool, type(None), Record, Vector})
-"""Classes of values that `freeze` gives back as they are; whole numbers are, too, where they are not too long."""
+"""Classes of values that `freeze` returns unchanged; integers below TOO_LONG are returned unchanged, too."""
 _SHALLOW = frozenset({str, bool, type(None)})
 _TEXT = frozenset({str})
 MAX_DEPTH = 200
 """Levels of lists and mappings in a value that is accepted."""
 _KEPT = -16
-"""Where counting starts for what was accepted once, and now stands deeper in a snapshot or an event."""
+"""Depth at which counting starts for a value that was accepted before and is now nested deeper, in a snapshot or event.
+"""
 _MANY = 8
-"""Items above which it pays to look whether all of them are scalar before looking at each."""
+"""Length above which checking first whether all items are scalar saves time."""
 TOO_LONG: Final = 10**4300
-"""Whole numbers from here on (and below its negative) have more digits than Python and others read or write."""
+"""Integers from this one on (and below its negative) have more digits than Python and other programs read or write."""
 TOO_LOW: Final = -TOO_LONG
-"""That negative, worked out once: to negate so long a number takes longer than all else that is asked of a value."""
+"""Negative of TOO_LONG, computed once: negating so long a number takes longer than all other checks of a value."""
 _new = object.__new__
 _ACCEPTED = "None, bool, int, float, str, list or mapping"
 
 
 class _NotJson(Exception):
-    """Something in a value is not JSON; the path to it is put together on the way out, as most values are."""
+    """A part of a value is not JSON; the path to it is built while the exception propagates, since most values are
+    fine.
+    """
 
     def __init__(self, found: object, accepted: str) -> None:
         super().__init__(accepted)
@@ -45,17 +48,17 @@ class _NotJson(Exception):
 
 
 def freeze(value: Any, where: str = "value", *, was_kept: bool = False) -> Any:
-    """A JSON value as frozen data; already frozen parts are shared, not copied.
+    """A JSON value as frozen data; parts that are frozen already are shared, not copied.
 
     Accepts None, bool, int of up to 4 300 digits, finite float, str, mappings with str keys, lists and tuples, at most
-    MAX_DEPTH levels of them, and objects with a `to_json()` method (all of the vocabulary). Members of enumerations and
-    other subclasses of str, int and float are kept as the plain text or number that they are, as in a file.
+    MAX_DEPTH levels of them, and objects with a `to_json()` method (all classes of the vocabulary). Members of
+    enumerations and other subclasses of str, int and float become plain texts or numbers, as they would in a file.
 
     Args:
-        was_kept: It was accepted before, and stands a few levels deeper now.
+        was_kept: The value was accepted before, and is now nested a few levels deeper.
 
     Raises:
-        NotJsonError: Something in it is not JSON; says where and what.
+        NotJsonError: A part of it is not JSON; says which part and why.
     """
     kind = type(value)
     if kind in FROZEN or (kind is int and TOO_LOW < value < TOO_LONG):
@@ -71,7 +74,7 @@ def freeze(value: Any, where: str = "value", *, was_kept: bool = False) -> Any:
 
 
 def freeze_item(value: Any, field: str) -> Any:
-    """As `freeze`, for a value that will stand in the list of a field: one level less is accepted.
+    """As `freeze`, for an item of a list field: one level of nesting less is accepted.
 
     Raises:
         NotJsonError: As `freeze`.
@@ -90,7 +93,7 @@ def freeze_item(value: Any, field: str) -> Any:
 
 
 def freeze_fields(data: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """A payload's fields, frozen, in a dictionary of their own.
+    """A payload's fields, frozen, in a new dictionary.
 
     Raises:
         NotJsonError: As `freeze`.
@@ -104,11 +107,13 @@ def freeze_fields(data: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def freeze_own_fields(data: dict[str, Any], where: str) -> dict[str, Any]:
-    """As `freeze_fields`, for a dictionary that the caller gives away: its values are frozen in place, without a copy.
+    """As `freeze_fields`, for a dictionary that the caller does not use again: its values are frozen in place, without
+    a copy.
 
-    Where a key is a subclass of str, which is rare, the frozen fields are a dictionary of their own.
+    If a key is a subclass of str, which is rare, the frozen fields are a new dictionary.
 
     Raises:
+        NotJsonError: As `freeze`; the dictionary is then partly frozen.
         NotJsonError: As `freeze`; then the dictionary is half done.
     """
     try:
@@ -137,10 +142,10 @@ def freeze_own_fields(data: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def exact_text(value: Any, what: str) -> str:
-    """A name as the plain text that it is: that of an enumeration's member is its value.
+    """A name as a plain str; for a member of an enumeration, its value.
 
     Raises:
-        NotJsonError: It is no text.
+        NotJsonError: The value is not a str.
     """
     if isinstance(value, str):
         return str.__str__(value)
@@ -170,7 +175,7 @@ def _frozen(value: Any, depth: int) -> Any:
         if depth > MAX_DEPTH:
             raise _too_deep()
         return _frozen(to_json(), depth + 1)
-    # Enums and other subclasses lose their class, as they would in a file, and whatever they say of themselves.
+    # Enums and other subclasses lose their class and their own `__str__`, as they would in a file.
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
@@ -206,13 +211,13 @@ def _frozen_items(values: Sequence[Any], depth: int) -> list[Any]:
 
 
 def _frozen_dict(values: dict[str, Any], depth: int) -> dict[str, Any]:
-    """As `_frozen_fields`, of a dictionary, in two thirds of the time: most payloads hold some small ones."""
+    """As `_frozen_fields`, for a dict, in two thirds of the time: most payloads hold some small dicts."""
     if depth >= MAX_DEPTH:
         raise _too_deep()
     if len(values) > _MANY and _SHALLOW.issuperset(map(type, values.values())) and _TEXT.issuperset(map(type, values)):
         return dict(values)
     fields: dict[str, Any] = {}
-    for key in values:  # looked up by key: of a small dictionary that takes half the time of `items()`
+    for key in values:  # by key: for a small dictionary half the time of `items()`
         if type(key) is not str:
             return _frozen_fields(values, depth)
         item = values[key]
@@ -238,7 +243,7 @@ def _frozen_dict(values: dict[str, Any], depth: int) -> dict[str, Any]:
 
 
 def _frozen_fields(values: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    """The fields of any mapping, also with keys that are a subclass of str, in a dictionary of their own."""
+    """The fields of any mapping, in a new dictionary; accepts keys that are a subclass of str."""
     if depth >= MAX_DEPTH:
         raise _too_deep()
     fields: dict[str, Any] = {}
@@ -254,14 +259,14 @@ def _frozen_fields(values: Mapping[str, Any], depth: int) -> dict[str, Any]:
 
 
 def _part(item: Any, depth: int) -> Any:
-    """A record or vector that stands in a list or a mapping: it brings its own depth."""
+    """A record or vector inside a list or a mapping, checked by its own known depth."""
     if depth + 1 + depth_of(item) > MAX_DEPTH:
         raise _too_deep()
     return item
 
 
 def _key(key: Any, fields: Mapping[str, Any]) -> str:
-    """A key that is a subclass of str, as the plain text that it is."""
+    """A key of a subclass of str, as a plain str."""
     if not isinstance(key, str):
         raise _NotJson(key, "string keys")
     text = str.__str__(key)

@@ -14,8 +14,8 @@ class Invocation:
         state: Name of the state that invokes; None for a spawned actor.
         number: Counts the invocations of one machine; results carry it.
         started: Seconds on the machine's clock.
-        policy: What a restore does with it (see `Invoke.on_restore`).
-        is_held: A restore holds it back until it is released.
+        policy: How a restore treats the invocation (see `Invoke.on_restore`).
+        is_held: A restore does not start the actor until the invocation is released.
     """
 
     id: str
@@ -48,7 +48,7 @@ def new_invocation(
     policy: str,
     timeout_s: float | None,
 ) -> Invocation:
-    """The first attempt of an invocation, made in half the time."""
+    """The first attempt of an invocation, built through slot setters in half the time of the constructor."""
     invocation = _new(Invocation)
     _set_id(invocation, id)
     _set_state(invocation, state)

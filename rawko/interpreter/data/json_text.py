@@ -1,11 +1,11 @@
-"""Frozen values as JSON text, and back, without plain dicts and lists in between.
+"""Frozen values to JSON text and back, without plain dicts and lists in between.
 
-To write, the encoder looks into records and vectors as they are. To read, what the parser made is checked, and becomes
-the inside of records and vectors (`values.parsed_value`): no other code holds it, so that nothing has to be copied.
+The encoder reads records and vectors directly. A parsed text is checked, and its lists and dicts become the inside of
+records and vectors (`values.parsed_value`): no other code holds them, so that nothing has to be copied.
 
-msgspec writes and reads, in less than half of the time that Python's own `json` takes. What it refuses is given to
-`json`, which decides: lone surrogates, which a text of JSON may name and UTF-8 cannot hold, are written and read; an
-error is the same with and without msgspec. Without it (not CPython) `json` does all of it.
+msgspec writes and reads, in less than half of the time of Python's own `json`. Values that msgspec refuses are given to
+`json`, whose result counts: it writes and reads lone surrogates, which JSON text may name and UTF-8 cannot hold, and
+errors are the same with and without msgspec. Without msgspec (not CPython) `json` does everything.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from rawko.interpreter.data.values import Record, Vector, items_to_write
 from rawko.interpreter.errors import NotJsonError
 
 _LEVELS = MAX_DEPTH + 16
-"""Levels of lists and mappings in a text: a snapshot has some around a value that was accepted with MAX_DEPTH."""
+"""Levels of nesting accepted in a text: a snapshot adds some around a value of MAX_DEPTH levels."""
 
 
 class Codec(NamedTuple):
-    """How values become text and back, and the errors after which Python's own `json` decides."""
+    """An encoder, a decoder, and the errors after which Python's own `json` is tried instead."""
 
     encode: Callable[[Any], bytes]
     decode: Callable[[str], Any]
@@ -35,10 +35,10 @@ class Codec(NamedTuple):
 
 
 def to_text(value: Any) -> str:
-    """A frozen value, or a plain one with frozen parts, as JSON text without spaces; not ASCII alone.
+    """A frozen value, or a plain one with frozen parts, as JSON text without spaces; may contain non-ASCII characters.
 
     Raises:
-        TypeError: Something in it is not JSON.
+        TypeError: A part of it is not JSON.
     """
     codec = codec_here()
     try:
@@ -51,8 +51,8 @@ def checked_parse(text: str | bytes) -> Any:
     """A JSON text as plain data whose every part `values.parsed_value` can freeze.
 
     Raises:
-        ValueError: It is not JSON (`json.JSONDecodeError`), or UnicodeDecodeError.
-        NotJsonError: It holds a number that is not finite, or more than MAX_DEPTH levels.
+        ValueError: The text is not JSON (`json.JSONDecodeError`), or not valid in its encoding (UnicodeDecodeError).
+        NotJsonError: The text holds a number that is not finite, or more than MAX_DEPTH levels.
     """
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
@@ -61,14 +61,14 @@ def checked_parse(text: str | bytes) -> Any:
         value = codec.decode(text)
     except codec.refusals:
         value = _decode(text)
-    if text.count("{") + text.count("[") >= _LEVELS:  # with fewer brackets it cannot be too deep
+    if text.count("{") + text.count("[") >= _LEVELS:  # fewer brackets cannot nest too deep
         _check_levels(value)
     return value
 
 
 @cache
 def codec_here() -> Codec:
-    """msgspec's; it is imported when the first text is written or read, since many machines never are one."""
+    """The codec of msgspec, else of `json`; msgspec is imported on first use, since many machines are never written."""
     try:
         from msgspec import MsgspecError
         from msgspec.json import Decoder, Encoder
@@ -78,7 +78,7 @@ def codec_here() -> Codec:
 
 
 def _inside(value: Any) -> Any:
-    """The plain container in a frozen one, for an encoder."""
+    """The plain container inside a frozen one, for an encoder."""
     kind = type(value)
     if kind is Record:
         return value.__dict__
@@ -88,11 +88,12 @@ def _inside(value: Any) -> Any:
 
 
 def _check_levels(value: Any) -> None:
-    """Look at parsed data level by level: at its lists and mappings alone, since the collector tracks no other parts.
+    """Check the depth of parsed data level by level, visiting only the lists and mappings that the garbage collector
+    tracks.
 
-    `{"a": [1, {"b": []}]}` is looked at as: the mapping; the list; the inner mapping; the empty list. Both loops run in
-    C. The collector may also leave out a mapping that holds only texts and numbers, which counts as one level: data
-    that comes within one level of the limit is looked at exactly.
+    For `{"a": [1, {"b": []}]}` it visits: the mapping; the list; the inner mapping; the empty list. Both loops run in
+    C. The collector may skip a mapping that holds only texts and numbers, which counts as one level; so data within one
+    level of the limit is checked exactly by `_check_depth`.
 
     Raises:
         NotJsonError: There are too many levels.
@@ -106,9 +107,9 @@ def _check_levels(value: Any) -> None:
 
 
 def _check_depth(value: Any) -> None:
-    """Look at parsed data level by level, at every part of it.
+    """Check the depth of parsed data level by level, visiting every part.
 
-    `{"a": [1, {"b": 2}]}` is looked at as: the mapping; the list; 1 and a mapping; 2.
+    For `{"a": [1, {"b": 2}]}` it visits: the mapping; the list; 1 and a mapping; 2.
 
     Raises:
         NotJsonError: There are too many levels.
@@ -134,7 +135,7 @@ def _finite(text: str) -> float:
     raise NotJsonError("value", value, "a finite number")
 
 
-_encoder = json.JSONEncoder(default=_inside, check_circular=False, separators=(",", ":"))  # frozen: no circles
+_encoder = json.JSONEncoder(default=_inside, check_circular=False, separators=(",", ":"))  # no cycles
 _decoder = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
 
 

@@ -1,4 +1,4 @@
-"""What became of an event."""
+"""The outcome of an event, as its sender learns it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Receipt(Enum):
-    """What became of an event."""
+    """The outcome of an event."""
 
     TAKEN = "taken"
     DENIED = "denied by guard"

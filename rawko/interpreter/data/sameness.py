@@ -1,6 +1,6 @@
-"""Whether frozen values are the same to whoever reads them, and hashes that fit.
+"""Equality and hashes of frozen values as JSON.
 
-Python calls 1, 1.0 and True equal, and 0.0 and -0.0; as JSON they are not. The order of a mapping's keys says nothing.
+Python treats 1, 1.0 and True as equal, and 0.0 and -0.0; as JSON they differ. The order of a mapping's keys is ignored.
 
     is_same(freeze({"a": 1, "b": 2}), freeze({"b": 2, "a": 1}))    True
     is_same(freeze([1]), freeze([True]))                           False
@@ -19,7 +19,7 @@ _STEP = 1_000_003
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Whether two frozen values are the same JSON value, of the same kinds of numbers."""
+    """Whether two frozen values are the same JSON value, with numbers of the same classes."""
     if one is other:
         return True
     kind = type(one)
@@ -37,7 +37,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 
 def same_fields(fields: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
-    """Whether two mappings have the same values under the same names."""
+    """Whether two mappings have the same names, with the same values."""
     if fields is others:
         return True
     if len(fields) != len(others):
@@ -46,7 +46,7 @@ def same_fields(fields: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
 
 
 def hash_of(value: Any) -> int:
-    """A hash of a frozen value: the same values have the same one."""
+    """A hash of a frozen value; values that are the same (`is_same`) have the same hash."""
     kind = type(value)
     if kind is Record:
         return hash_of_fields(value.__dict__)
@@ -56,17 +56,19 @@ def hash_of(value: Any) -> int:
 
 
 def hash_of_fields(fields: Mapping[str, Any]) -> int:
-    """A hash of named values: the sum of those of its fields, so that one can be taken out and another put in."""
+    """A hash of named values: the sum of their field hashes, so that one field can be replaced without hashing the
+    others.
+    """
     return sum(field_hash(name, value) for name, value in fields.items()) & _BITS
 
 
 def field_hash(name: str, value: Any) -> int:
-    """The part of one field in the hash of all."""
+    """The part that one field adds to `hash_of_fields`."""
     return hash((name, hash_of(value)))
 
 
 def vector_hash(vector: Vector) -> int:
-    """The hash of a list, kept in it: of one that has grown since, only the new items are looked at (`grown_from`)."""
+    """The hash of a list, cached in the vector; `grown_from` lets a longer list start from the hash of a shorter one."""
     try:
         found: int = hash_slot.__get__(vector)
     except AttributeError:
@@ -76,7 +78,7 @@ def vector_hash(vector: Vector) -> int:
 
 
 def grown_from(old: Any, new: Any) -> None:
-    """Tell a list that it has grown from another one, whose hash may be known: it goes on from that."""
+    """Give a list that was grown by appends from `old` the hash of `old`, if known, so that only new items are hashed."""
     if type(old) is not Vector or type(new) is not Vector or not shares_items(old, new) or len(old) > len(new):
         return
     try:

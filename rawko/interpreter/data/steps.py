@@ -1,4 +1,4 @@
-"""What a macrostep did: sismic's MacroStep and MicroStep, with the receipt, the updates and the effects as data."""
+"""`Step` and `MicroStep`: sismic's MacroStep and MicroStep, with the receipt, the updates and the effects as data."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class MicroStep(SismicMicroStep):
     """One set of transitions taken together.
 
     Attributes:
-        plan: What was carried out; None where nothing was, as for an event that is not taken.
+        plan: The plan that was carried out; None if there was none, as for an event that no transition takes.
         transitions: All of the set, in sismic's model; `transition` is the first.
-        event: The event that triggered it; None for eventless transitions.
-        indexes: Of the transitions in the chart, whatever their number.
-        entered_states, exited_states: In the order in which it happened.
-        sent_events: What its code sent or raised.
+        event: The event that triggered the set; None for eventless transitions.
+        indexes: Indexes of the transitions in the chart.
+        entered_states, exited_states: Names, in the order of entry and of exit.
+        sent_events: Events that its code sent or raised.
     """
 
-    # What can be read from the plan is read from it on request: most steps are never looked at.
+    # Attributes that follow from the plan are computed when they are read: most steps are never inspected.
     __slots__ = ("plan",)
 
     def __init__(self, plan: Plan | None, event: Event | None, sent_events: list[Any]) -> None:
@@ -70,21 +70,21 @@ class Step(MacroStep):
     """One macrostep, from one stable configuration to the next.
 
     Attributes:
-        receipt: What became of the event; None where there was none (the start, eventless steps).
+        receipt: Outcome of the event; None if there was none (the start, eventless steps).
         updates: Changes of the context, in order, with frozen values.
-        effects: What the runtime must do now, in order.
-        node: The configuration at the end, as the machine knows it; None of a machine that has not started.
+        effects: The work that the runtime must do now, in order.
+        node: The configuration at the end, as a `Node` of the program; None if the machine has not started.
         following: Macrosteps that ran after this one within the same `send`, for events the machine sent itself.
     """
 
-    # Most steps are one microstep whose details are never read: it is made from `_plan` and `_event` when it is first
-    # read, and `_steps` is not set before.
+    # Most steps are one microstep whose details are never read: `_steps` is made from `_plan` and `_event` when it is
+    # first read.
     __slots__ = ("_event", "_plan", "effects", "following", "node", "receipt", "updates")
 
     _plan: Plan
     _event: Event
 
-    if TYPE_CHECKING:  # sismic's own, which has no types for those who embed us
+    if TYPE_CHECKING:  # sismic's properties, which have no annotations
 
         @property
         def event(self) -> Event | None: ...
@@ -143,7 +143,7 @@ _new = object.__new__
 
 
 def taken_step(time: float, plan: Plan, event: Event, updates: tuple[Update, ...]) -> Step:
-    """The step of one plan that an event has triggered, made in a third of the time that `Step(...)` takes."""
+    """The step of one plan that an event triggered, built in a third of the time of `Step(...)`."""
     step = _new(Step)
     step._time = time
     step._plan = plan

@@ -1,4 +1,4 @@
-"""What an action returns: changes of the context and things to do, as data. The interpreter applies them.
+"""Updates: what an action returns, as data: changes of the context, events and effects. The interpreter applies them.
 
 An action is a function (context, event, **arguments) that returns None, one update, or a tuple or list of them.
 """
@@ -24,7 +24,7 @@ _set_fields = Assign.__dict__["fields"].__set__  # the slot's own setter
 
 
 def assigned(fields: Mapping[str, Any]) -> Assign:
-    """An `Assign`, made in half the time: machines make one or two for most events."""
+    """An `Assign`, built in half the time of the constructor: machines make one or two for most events."""
     update = _new(Assign)
     _set_fields(update, fields)
     return update
@@ -42,7 +42,7 @@ _set_field, _set_item = Append.__dict__["field"].__set__, Append.__dict__["item"
 
 
 def appended(field: str, item: Any) -> Append:
-    """An `Append`, made in half the time."""
+    """An `Append`, built in half the time of the constructor."""
     update = _new(Append)
     _set_field(update, field)
     _set_item(update, item)
@@ -51,7 +51,7 @@ def appended(field: str, item: Any) -> Append:
 
 @dataclass(frozen=True, slots=True)
 class Raise:
-    """Queue an event internally: it is processed within this macrostep."""
+    """Queue an event internally: it is processed within the same macrostep."""
 
     event: str
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -70,14 +70,14 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Withdraw the delayed send with that id; no error if it is gone."""
+    """Cancel the delayed send with that id; no error if there is none."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """Tell observers; no machine receives it."""
+    """Pass an event to observers; no machine receives it."""
 
     event: str
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -98,7 +98,7 @@ _set_log_data = Log.__dict__["data"].__set__
 
 
 def emitted(event: str, data: Mapping[str, Any]) -> Emit:
-    """An `Emit`, made in half the time."""
+    """An `Emit`, built in half the time of the constructor."""
     update = _new(Emit)
     _set_event(update, event)
     _set_data(update, data)
@@ -106,7 +106,7 @@ def emitted(event: str, data: Mapping[str, Any]) -> Emit:
 
 
 def logged(message: str, level: str, data: Mapping[str, Any]) -> Log:
-    """A `Log`, made in half the time."""
+    """A `Log`, built in half the time of the constructor."""
     update = _new(Log)
     _set_message(update, message)
     _set_level(update, level)
@@ -119,7 +119,7 @@ class Spawn:
     """Start an actor that lives until it ends, is stopped, or the machine is done.
 
     Attributes:
-        on_restore: What a restore does with it (see `Invoke.on_restore`).
+        on_restore: How a restore treats the actor (see `Invoke.on_restore`).
     """
 
     id: str
@@ -142,13 +142,13 @@ Updates: TypeAlias = Update | tuple["Updates", ...] | list["Updates"] | None
 
 def assign(**fields: Any) -> Assign:
     """Set context fields: `assign(count=0, last_error=None)`."""
-    update = _new(Assign)  # as `assigned` does, without the call: half of all actions return this
+    update = _new(Assign)  # inline `assigned`: half of all actions return this
     _set_fields(update, fields)
     return update
 
 
 def append(field: str, item: Any) -> Append:
-    """Add `item` at the end of the list in context field `field`, in O(1) however long it is."""
+    """Add `item` at the end of the list in context field `field`, in O(1)."""
     return appended(field, item)
 
 
@@ -172,12 +172,12 @@ def send(
 
 
 def cancel(id: str) -> Cancel:
-    """Withdraw a delayed send."""
+    """Cancel a delayed send."""
     return Cancel(id)
 
 
 def emit(event: str, /, **data: Any) -> Emit:
-    """Tell observers that something happened."""
+    """Pass an event to observers."""
     return emitted(event, data)
 
 
@@ -187,7 +187,7 @@ def log(message: str, /, level: str = "info", **data: Any) -> Log:
 
 
 def spawn(src: str, *, id: str, input: Any = None, on_restore: RestorePolicy = "restart") -> Spawn:
-    """Start an actor by the name it is bound under."""
+    """Start the actor that is bound to the name `src`."""
     return Spawn(id, src, input, on_restore)
 
 

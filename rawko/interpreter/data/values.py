@@ -1,7 +1,7 @@
 """JSON values inside the machine: frozen, shared, read by key or attribute; lists grow by append without copying.
 
-Here are the two containers, `Record` and `Vector`, and what is made of them without a check: by other modules that know
-that a value is frozen already, and of parsed text. The gate for values of unknown origin is `freeze`.
+This module has the two containers, `Record` and `Vector`, and the functions that build them without a check: from
+values that are frozen already, and from parsed text. Values of unknown origin go through `freeze`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, overload
 class Record(Mapping[str, Any]):
     """A frozen JSON object; `record.field` and `record["field"]` read the same.
 
-    Methods of mappings (`keys`, `items`, `get` ...) win over fields of these names: read such fields by key.
+    Methods of mappings (`keys`, `items`, `get` ...) hide fields of these names: read such fields by key.
     """
 
     # The fields are the instance's own dictionary: `record.field` is Python's ordinary look-up, which is seven times as
-    # fast as `__getattr__`. What the class itself needs by name is protected below.
-    __slots__ = ("__dict__", "_depth", "_model")  # the others: see `depth_of` and `checked_by`
+    # fast as `__getattr__`. Methods that the class itself needs are protected below from fields of the same name.
+    __slots__ = ("__dict__", "_depth", "_model")  # for `_depth` and `_model` see `depth_of` and `checked_by`
 
     def __init__(self, fields: dict[str, Any]) -> None:
         set_fields(self, fields)
@@ -74,33 +74,33 @@ class Record(Mapping[str, Any]):
 
 _new = object.__new__
 set_fields = Record.__dict__["__dict__"].__set__
-"""Gives a new record its dictionary; `record_of` does it for all that need not save a call."""
+"""Sets the dictionary of a new record; used instead of `record_of` where the call would cost too much."""
 
 
 def fields_of(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields, to be read at once: of a record its own dictionary, which Python copies the fastest."""
+    """The fields for reading at once: for a record its own dictionary, which Python copies fastest."""
     return data.__dict__ if type(data) is Record else data
 
 
 _model_slot = Record.__dict__["_model"]
 _depth_slot = Record.__dict__["_depth"]
-del Record._model, Record._depth  # type: ignore[attr-defined]  # as names they are free for fields
+del Record._model, Record._depth  # type: ignore[attr-defined]  # so that fields may have these names
 
 
 class LiveRecord(Record):
-    """A record whose fields change: the context of a machine. Where it is to be kept, a copy of it is."""
+    """A record whose fields change: the context of a machine. Copying it gives a frozen `Record`."""
 
     __slots__ = ()
 
 
 def checked_by(model: type, record: Record) -> Record:
-    """Note that a record is just what an instance of the model says as JSON: it need not be looked at once more."""
+    """Mark a record as the JSON form of an instance of the model, so that fields of this model skip validation."""
     _model_slot.__set__(record, model)
     return record
 
 
 def was_checked_by(model: type, value: Any) -> bool:
-    """Whether `checked_by` was told so."""
+    """Whether `checked_by` marked the value for this model."""
     try:
         return type(value) is Record and _model_slot.__get__(value) is model
     except AttributeError:
@@ -108,14 +108,14 @@ def was_checked_by(model: type, value: Any) -> bool:
 
 
 def changed(record: Record, changes: Mapping[str, Any]) -> Record:
-    """A record with some fields changed, for reading: the changes are taken as they are, frozen or not."""
+    """A copy of a record with some fields replaced, for reading only: the new values need not be frozen."""
     made = _new(Record)
     set_fields(made, {**record.__dict__, **changes})
     return made
 
 
 class Method:
-    """A method of records that no field of the same name hides."""
+    """A method that a field of the same name does not hide."""
 
     __slots__ = ("_function",)
 
@@ -130,7 +130,7 @@ class Method:
 
 
 class _DictMethod(Method):
-    """The dictionary's own method, for reading."""
+    """A method of the fields' dictionary, for reading."""
 
     __slots__ = ()
 
@@ -142,7 +142,7 @@ class _DictMethod(Method):
 
 for _name in ("keys", "items", "values", "get"):
     setattr(Record, _name, _DictMethod(getattr(Record, _name)))
-for _name in ("__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__"):  # asked of the object, not of its class
+for _name in ("__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__"):  # looked up on the object, not on its class
     setattr(Record, _name, Method(getattr(Record, _name)))
 for _name in ("__copy__", "__deepcopy__"):
     setattr(LiveRecord, _name, Method(lambda record, memo=None: Record(dict(record.__dict__))))
@@ -151,7 +151,8 @@ for _name in ("__copy__", "__deepcopy__"):
 class Vector(Sequence[Any]):
     """A frozen JSON array over a shared buffer: appending one item is O(1) and leaves older vectors as they were.
 
-    A vector of parsed text (`parsed_value`) has no buffer until it is read; until then `_parsed` is the parser's list.
+    A vector of parsed text (`parsed_value`) has no buffer until its first reading; until then `_parsed` is the parser's
+    list.
     """
 
     __slots__ = ("_buffer", "_depth", "_hash", "_length", "_parsed")  # `_hash`: see `vector_hash` of `sameness`
@@ -161,12 +162,13 @@ class Vector(Sequence[Any]):
     def __init__(self, buffer: list[Any], length: int | None = None) -> None:
         self._buffer = buffer
         self._length = len(buffer) if length is None else length
-        self._depth = 0  # not known: see `depth_of`
+        self._depth = 0  # unknown: see `depth_of`
 
     def __getattr__(self, name: str) -> Any:
-        """The buffer of a vector of parsed text, made at its first reading; all others have theirs as an attribute.
+        """The buffer of a vector of parsed text, made at its first reading; other vectors have the attribute from the
+        start.
 
-        Two threads may read first at once: they put equal frozen values into the same places of the same list.
+        Safe if two threads read first at once: both put equal frozen values into the same places of the same list.
         """
         if name != "_buffer":
             raise AttributeError(f"a list has no attribute {name!r}")
@@ -179,9 +181,9 @@ class Vector(Sequence[Any]):
         return items
 
     def appended(self, item: Any) -> Vector:
-        """This vector and one more item, which must be frozen already."""
+        """A vector with one more item at the end; the item must be frozen already."""
         buffer = self._buffer
-        if len(buffer) != self._length:  # another vector has grown the shared buffer: copy our part
+        if len(buffer) != self._length:  # a longer vector shares the buffer: copy our part
             buffer = buffer[: self._length]
         buffer.append(item)
         grown = Vector(buffer)
@@ -232,28 +234,28 @@ class Vector(Sequence[Any]):
 
 
 hash_slot = Vector.__dict__["_hash"]
-"""Keeps the hash of a vector, once it has been asked for; not set before."""
+"""Slot for the hash of a vector; unset until the hash is first computed."""
 
 
 def shares_items(vector: Vector, other: object) -> bool:
-    """Whether the items of the shorter one are the first of the longer one, which has grown from it: known at once.
+    """Whether the two vectors share one buffer, so that the shorter is a prefix of the longer. Takes constant time.
 
-    False of vectors that were made independently of each other, whatever they hold.
+    False for vectors that were built independently, even if their items are equal.
     """
     return type(other) is Vector and vector._depth != _UNREAD != other._depth and vector._buffer is other._buffer
 
 
 def items_after(vector: Vector, count: int) -> list[Any]:
-    """All items but the first so many, which are not looked at."""
+    """All items after the first `count`."""
     return vector._buffer[count : vector._length]
 
 
 _FLAT = frozenset({str, int, bool, type(None), float})
 DEEP: frozenset[Any] = frozenset({Record, Vector})
-"""Classes of frozen values that hold others: they have a depth."""
+"""Classes of frozen values that contain others, and so have a depth."""
 _NESTING: frozenset[Any] = frozenset({dict, list})
 _UNREAD = -1
-"""The depth of a vector of parsed text that nothing has read."""
+"""The depth of a vector of parsed text that has not been read."""
 
 
 def depth_of(value: Any) -> int:

@@ -1,5 +1,5 @@
-"""Snapshots of earlier versions of a chart, brought into the present one by the chart's own rules; pure.
+"""Snapshots of earlier versions of a chart, brought into the present version by the chart's own rules; pure.
 
-`rules` follows states and context through the versions, `places` finds the new configuration, `waiting` what waits in
-it, `migrate` puts the snapshot together and checks it.
+`rules` maps states and context through the versions, `places` finds the new configuration, `waiting` carries over
+timers, invocations and queued events, `migrate` assembles the snapshot and checks it.
 """

@@ -1,7 +1,7 @@
-"""A snapshot of an earlier version of a chart as one of the present, whole and checked, or every reason why not.
+"""Turns a snapshot of an earlier version of a chart into a checked one of the present version, or lists why it cannot.
 
-No entry or exit action runs: what a change of the chart does to the context, its rules say (`migrate: action`). The
-first event that the machine takes then is `rawko.migrate`: a state may handle it, and eventless transitions follow it.
+No entry or exit action runs: only the rules (`migrate: action`) change the context. The first event that the migrated
+machine takes is `rawko.migrate`: a state may handle it, and eventless transitions follow it.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Migrated:
     """A machine in the present version of its chart.
 
     Attributes:
-        snapshot: Of this machine alone; its children are the runtime's.
-        states: Where it stands, in document order.
-        notes: What is not as it was: timers and invocations that begin or are dropped, context and history let go.
-        invocations: The new id by the old one, of those that go on.
+        snapshot: Of this machine alone; the runtime migrates its children.
+        states: Its configuration, in document order.
+        notes: Differences: timers and invocations that begin or are dropped, context fields and history that are lost.
+        invocations: New id by old id, for the invocations that continue.
     """
 
     snapshot: dict[str, Any]
@@ -63,15 +63,15 @@ def migrate(
     """Bring a snapshot of one version of a chart into another.
 
     Args:
-        snapshot: As `Interpreter.snapshot` gives it; it is not changed.
-        old: The chart that it was taken of. `new`: the one that it is to go on in, with its `migrate` rules.
-        bindings: Of the new chart; guards and actions of its rules are among them.
-        now: Seconds of the clock, at which new timers begin; by default when the snapshot was taken.
+        snapshot: From `Interpreter.snapshot`; it is not changed.
+        old: The chart that the snapshot was taken of. `new`: the chart to continue in, with its `migrate` rules.
+        bindings: Of the new chart, including the guards and actions of its rules.
+        now: Seconds of the clock, at which new timers begin; by default the time of the snapshot.
         trusted: As for `Interpreter`.
 
     Raises:
-        MigrationError: It cannot go on in the new chart; `problems` says all reasons.
-        SnapshotError: The snapshot is damaged, or of neither chart.
+        MigrationError: The machine cannot continue in the new chart; `problems` lists all reasons.
+        SnapshotError: The snapshot is damaged, or was taken of neither chart.
     """
     bindings = bindings or Bindings()
     taken_of = snapshot["chart"]["hash"]
@@ -93,7 +93,7 @@ def migrate(
 def _migrated(
     snapshot: Mapping[str, Any], old: Chart, new: Chart, bindings: Bindings, now: float | None, *, trusted: bool
 ) -> tuple[list[str], Migrated | None]:
-    """The machine in the new chart, or why it has no place there."""
+    """The problems, and the migrated machine if there are none."""
     if snapshot["done"]:
         return ["it has ended"], None
     try:
@@ -142,12 +142,12 @@ def _migrated(
 
 
 def _by_state(values: Mapping[str, Any], places: Places) -> dict[str, Any]:
-    """What is kept by state, of the states that are there still."""
+    """The values of the states that still exist, under their new names."""
     return {image: value for name, value in values.items() if (image := places.same(name)) is not None}
 
 
 def _broken(snapshot: Mapping[str, Any], chart: Chart, bindings: Bindings, event: Event, *, trusted: bool) -> list[str]:
-    """What speaks against a snapshot: it does not fit, or breaks an invariant of an active state."""
+    """Problems of a migrated snapshot: the chart does not accept it, or it breaks an invariant of an active state."""
     try:
         clock = ReplayClock(float(snapshot["now"]))
         interpreter = Interpreter.trusting(chart, bindings, trusted=trusted and chart.has_code, clock=clock)

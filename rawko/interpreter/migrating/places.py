@@ -1,7 +1,7 @@
-"""Where a machine of an earlier version stands in the present one: its configuration and its history.
+"""The configuration and history of a machine of an earlier version, mapped to the present version of its chart.
 
-Each innermost active state leads to its own place: the state that a rule names, else the state of the same name, else
-the place of the nearest ancestor that a rule names. What else must be active with these is entered by default:
+Each innermost active state maps to the state that a rule names, else to the state of the same name, else to the target
+of the nearest ancestor that a rule names. States that must be active together with these are entered by default:
 
     order/review/legal   `review` was removed, with the rule  review: done      ->  order/done
     order/work/a         `work` has two regions now, `a` in the first one       ->  order/work/first/a and the second
@@ -17,17 +17,17 @@ from rawko.interpreter.migrating.rules import Followed
 
 
 class Clash(Exception):
-    """States that cannot be active together, or one that says not which child is; the text says so."""
+    """States that cannot be active together, or a state without a default child; the message says which."""
 
 
 class Places:
     """The states of one machine in the two charts.
 
     Attributes:
-        active: The new configuration, by index in the new chart; empty where there are problems.
-        entered: Of these, the ones for which no state of the old chart stood.
-        problems: Why some have no place.
-        notes: What is not as it was.
+        active: The new configuration, by index in the new chart; empty if there are problems.
+        entered: Those of them that no active state of the old chart maps to.
+        problems: Why some states have no place in the new chart.
+        notes: Differences that lose something.
     """
 
     def __init__(self, old: Structure, new: Structure, followed: Followed) -> None:
@@ -43,16 +43,16 @@ class Places:
     # ------------------------------------------------------------ one state
 
     def image(self, state: str) -> str | None:
-        """The active state that stands for an active state of the old chart; None where none does."""
+        """The active state that an active state of the old chart maps to; None if there is none."""
         return self._images.get(state)
 
     def same(self, state: str) -> str | None:
-        """The state of a rule, else the one of the same name; None where there is neither."""
+        """The state that a rule names, else the state of the same name; None if there is neither."""
         name = self._followed.names.get(state, state)
         return name if name in self._new.index and state not in self._followed.undecided else None
 
     def _place(self, state: str) -> int | None:
-        """Where an innermost state leads; what it has no place is a problem."""
+        """The state that an innermost state maps to; records a problem if there is none."""
         old, followed = self._old, self._followed
         ruled: str | None = state
         has_rule = state in followed.ruled or state in followed.undecided
@@ -114,7 +114,7 @@ class Places:
     # ------------------------------------------------------------ history
 
     def history(self, records: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-        """The records of history states, each in its place; what has none any more is forgotten, and noted."""
+        """The history records under their new names; drops and notes those whose history state is gone."""
         found: dict[str, list[str]] = {}
         new = self._new
         for name, record in records.items():
@@ -132,7 +132,7 @@ class Places:
         return dict(sorted(found.items(), key=lambda item: new.index[item[0]]))
 
     def _record(self, history: int, places: Iterable[int]) -> Iterator[int]:
-        """What a history state remembers: innermost states where it is deep, else children of its parent.
+        """The record of a history state: innermost states if it is deep, else children of its parent.
 
         Raises:
             Clash: The places could not be active together in its parent.
@@ -149,10 +149,10 @@ class Places:
 
 
 def _completed(structure: Structure, targets: set[int], top: int) -> frozenset[int]:
-    """The targets with all that is active with them inside `top`: ancestors, regions, and children by default.
+    """The targets with all states that must be active with them inside `top`: ancestors, regions, and default children.
 
     Raises:
-        Clash: Two children of one state would be active, or none is the default one.
+        Clash: Two children of one state would be active, or no child is the default one.
     """
     active = {top, *targets}
     for target in targets:
@@ -177,7 +177,7 @@ def _completed(structure: Structure, targets: set[int], top: int) -> frozenset[i
 
 
 def _by_default(structure: Structure, state: int) -> list[int]:
-    """What the default entry of a compound state enters."""
+    """The states that the default entry of a compound state enters."""
     added: set[int] = set()
     for initial in structure.initial[state]:
         if structure.is_history[initial]:

@@ -1,11 +1,12 @@
-"""The rules of a chart (`migrate`), followed from one version to the present: where states lead, what the context is.
+"""Applies a chart's `migrate` rules one version after the other, to states and to the context.
 
-Version 1 has a state `triage`, the chart is of version 3:
+Version 1 has a state `triage`, the present chart is version 3, and the snapshot is of version 1:
 
     from 1:  triage -> big, if is_large, else small     the guard sees the context of version 1
-             action split_total                         the context of version 2
+             action split_total                         makes the context of version 2
     from 2:  big -> huge
-    triage leads to `huge`, or `small`
+
+`triage` maps to `huge`, or to `small`.
 """
 
 from __future__ import annotations
@@ -24,17 +25,18 @@ from rawko.interpreter.data.values import Record
 from rawko.interpreter.errors import BindingError, shown
 
 EVENT = "rawko.migrate"
-"""The event that guards, actions, delays and inputs of a migration see; its data: `from`, `to`."""
+"""The event that guards, actions, delays and inputs of a migration receive; its data: `from`, `to`."""
 
 
 class Followed:
-    """What became of the states and the context of a machine.
+    """The result of applying rules to the states and the context of a machine.
 
     Attributes:
-        names: By each state that was asked for: the state that it leads to.
-        ruled: Those of them that a rule names.
+        names: The state that each given state maps to.
+        ruled: The given states that a rule names.
         fields: The context's values by name, frozen.
-        undecided: States of which no guard is true, or one fails, with the reason: a problem only where one is wanted.
+        undecided: States for which no guard is true, or a guard fails, with the reason: a problem only if the state is
+            needed.
         problems: Functions that are not bound, and actions that fail.
     """
 
@@ -47,10 +49,10 @@ class Followed:
 
 
 def migrations_between(old: Chart, new: Chart) -> tuple[Migration, ...]:
-    """The rules that lead from one version of a chart to another; none where the version is the same.
+    """The rules that lead from one version of a chart to another; empty if the version is the same.
 
     Raises:
-        LookupError: There is none for the old version; says which there are.
+        LookupError: There is no rule for the old version; the message lists the versions that have one.
     """
     if old.version == new.version or not new.migrations:
         return ()
@@ -62,7 +64,7 @@ def migrations_between(old: Chart, new: Chart) -> tuple[Migration, ...]:
 
 
 def event_of(old: Chart, new: Chart) -> Event:
-    """What functions of a migration see as their event."""
+    """The event that functions of a migration receive."""
     return make_event(EVENT, {"from": old.version, "to": new.version})
 
 
@@ -74,11 +76,11 @@ def follow(
     bindings: Bindings,
     event: Event,
 ) -> Followed:
-    """Take states and context through the rules, one version after the other.
+    """Apply rules to states and context, one version after the other.
 
     Args:
-        states: Those whose places are wanted.
-        active: The configuration, for `in_state(...)`: of the old version, in all rules.
+        states: The states to map.
+        active: The old configuration, which `in_state(...)` asks for in all rules.
     """
     followed = Followed(states, context)
     for rule in rules:
@@ -110,7 +112,7 @@ def _choose(
 
     Raises:
         BindingError: A guard is not bound.
-        LookupError: None is true, or one fails; says which.
+        LookupError: No guard is true, or a guard fails; the message says which.
     """
     for move in moves:
         if move.guard is None:
@@ -130,7 +132,7 @@ def _choose(
 
 
 def _act(action: Action, followed: Followed, bindings: Bindings, event: Event) -> None:
-    """Change the context as an action says."""
+    """Apply an action of a rule to the context."""
     if isinstance(action, AssignAction):
         followed.fields.update(freeze_fields(dict(action.values), "assign"))
         return
@@ -146,11 +148,11 @@ def _act(action: Action, followed: Followed, bindings: Bindings, event: Event) -
 
 
 def _apply(updates: Updates, fields: dict[str, Any]) -> None:
-    """Assignments and items appended, checked for being JSON.
+    """Apply assignments and appended items, after a check that they are JSON.
 
     Raises:
-        TypeError: It is no change of the context.
-        NotJsonError, ValueError: A value cannot be kept, or an item has no list.
+        TypeError: An update is no change of the context.
+        NotJsonError, ValueError: A value is not JSON, or an item is appended to a field that is no list.
     """
     match updates:
         case None:
@@ -170,7 +172,7 @@ def _apply(updates: Updates, fields: dict[str, Any]) -> None:
 
 
 def checked_fields(fields: Mapping[str, Any], model: ContextModel | FreeContext) -> tuple[dict[str, Any], list[str]]:
-    """The fields as the present chart's model has them, and which were let go.
+    """The fields as the present chart's model accepts them, and the names of the fields that it lacks.
 
     Raises:
         ContextError, NotJsonError: The model refuses a value.
@@ -180,6 +182,6 @@ def checked_fields(fields: Mapping[str, Any], model: ContextModel | FreeContext)
         return dict(fields), []
     kept = {name: value for name, value in fields.items() if name in known}
     found: dict[str, Any] = model.initial(kept)
-    for name, value in kept.items():  # a null that is kept is no default
+    for name, value in kept.items():  # `initial` replaces None by the default; here an explicit None stays None
         found[name] = model.field(name, value)
     return found, sorted(set(fields) - known)

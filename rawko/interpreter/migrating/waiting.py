@@ -1,7 +1,7 @@
-"""What waits in a machine of an earlier version, as the present chart has it: timers, invocations, queued events.
+"""Carries the timers, invocations and queued events of a machine of an earlier version into the present version.
 
-What the chart still has goes on: a timer keeps its due time, an invocation its number, and so its actor. What it has
-no more is dropped; what is new in a state that stays, or in one that is entered, begins now:
+Those that the present chart still has continue: a timer keeps its due time, an invocation its number, and so its actor.
+Those that it lacks are dropped; new ones of active states begin now:
 
     state wait, version 1: after {10s, 1m}     the first has fired, the second is due in 20 s
     state wait, version 2: after {1m, 5m}      the second one's place is the new first: due in 20 s; 5m begins now
@@ -26,10 +26,10 @@ _ENDS = ("done.invoke.", "error.invoke.", "each.invoke.")
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When and with what the new begins.
+    """Time and data with which new timers and invocations begin.
 
     Attributes:
-        now: Seconds of the clock. `then`: when the snapshot was taken.
+        now: Seconds of the clock. `then`: the time of the snapshot.
     """
 
     context: Record
@@ -39,13 +39,13 @@ class Moment:
 
 
 class Waiting:
-    """The parts of a snapshot that wait, in the making.
+    """Builds the waiting parts of the migrated snapshot.
 
     Attributes:
         timers, invocations, external: As in a snapshot.
-        ids: The invocations that go on: the new id by the old one.
+        ids: New id by old id, for the invocations that continue.
         seq, number: The latest numbers given.
-        notes: What begins and what is dropped.
+        notes: Timers and invocations that begin or are dropped.
     """
 
     def __init__(self, snapshot: Mapping[str, Any], old: Mapping[str, State], program: Program, places: Places) -> None:
@@ -64,9 +64,9 @@ class Waiting:
         self._dropped: set[int] = set()
 
     def carry(self, moment: Moment) -> None:
-        """Carry over what goes on, and begin what is new."""
+        """Carry over what continues, and begin what is new."""
         known: dict[str, set[Any]] = {}
-        """By new state: the timers (events) and invocations (ids) that an old state stands for."""
+        """By new state: the timers (events) and invocations (ids) that correspond to those of an old state."""
         pairs = [
             (self._old[name], self._program.structure.states[self._program.structure.index[image]])
             for name in self._snapshot["configuration"]
@@ -185,7 +185,7 @@ class Waiting:
         self.notes.append(f"invocation {invoke.id!r} of state {invoke.state!r} begins")
 
     def _computed(self, what: str, compute: Callable[[Any, Any], Any], moment: Moment) -> Any:
-        """What a function comes to, as plain JSON; None where it fails, which is a problem."""
+        """The result of a bound function, as plain JSON; if it fails, records a problem and returns None."""
         try:
             return thaw(freeze(compute(moment.context, moment.event), what))
         except Exception as error:  # noqa: BLE001 - a bound function raises what it likes
@@ -194,7 +194,9 @@ class Waiting:
 
 
 def _timers_of_both(old: State, new: State) -> list[tuple[After, After]]:
-    """Timers of two versions of a state that are one: of equal delays, in order; then a single one left in each."""
+    """Pairs of timers that correspond in two versions of a state: those of equal delays, in order; then the last of
+    each, if one is left over in both.
+    """
     left, found = list(new.after), []
     for after in old.after:
         same = next((each for each in left if _is_same(after.delay, each.delay)), None)
@@ -214,7 +216,9 @@ def _is_same(one: Delay, other: Delay) -> bool:
 
 
 def _invokes_of_both(old: State, new: State) -> list[tuple[Invoke, Invoke]]:
-    """Invocations of two versions of a state that are one: of one id and actor, else of one actor, in order."""
+    """Pairs of invocations that correspond in two versions of a state: those of the same id and actor, then those of
+    the same actor, in order.
+    """
     left = list(new.invoke)
     found: list[tuple[Invoke, Invoke]] = []
     for by_id in (True, False):
