@@ -1,1 +1,1 @@
-"""What is worked out once per chart and bindings: structure, functions, tables, plans. It holds no machine's state."""
+"""Data computed once per chart and bindings: structure, functions, tables, plans. It holds no state of a machine."""

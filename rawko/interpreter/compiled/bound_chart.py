@@ -1,6 +1,6 @@
-"""A chart with its functions: what every name stands for, and what is to be run where a state is left or entered.
+"""A chart with its functions: each name resolved, and the operations to run when a state is exited or entered.
 
-One per chart and bindings. It knows no configuration: what depends on one is in `program`.
+There is one per chart and bindings. It does not depend on a configuration; tables that do are in `program`.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ class BoundChart:
     """A chart bound to functions.
 
     Attributes:
-        passes_on: Invocations have a finalize or autoforward, which look at every external event.
-        errors_are_events: A failing guard or action raises `error.execution` and ends nothing.
-        conditions: Of contracts, by element and kind.
-        reads_old: Elements whose conditions look at the context of before.
-        checks_inline: Contracts need nothing but context and event: they run as operations of a plan.
+        passes_on: Some invocation has a `finalize` or `autoforward`, which see every external event.
+        errors_are_events: A failing guard or action raises `error.execution`; the machine goes on.
+        conditions: Conditions of contracts, by element and kind.
+        reads_old: Elements whose conditions read the earlier context (`old`).
+        checks_inline: Conditions need only context and event, so that they run as operations of a plan.
 
     Raises:
-        BindingError: Names of the chart that are not bound, all at once, with their positions.
+        BindingError: Names of the chart are not bound; lists all of them, with their positions.
     """
 
     def __init__(self, structure: Structure, bindings: Bindings) -> None:
@@ -123,7 +123,7 @@ class BoundChart:
             for t in transitions
             if t.guard is not None and not is_code(t.guard)
         }
-        copy = bindings | Bindings()  # a program must not keep its own key alive
+        copy = bindings | Bindings()  # a program that refers to its key in `_PROGRAMS` would never be freed
         self._guard_makers: dict[int, Callable[[Callable[[str], bool]], CompiledGuard]] = {
             t.index: partial(compile_guard, t.guard, copy)
             for t in transitions
@@ -156,7 +156,7 @@ class BoundChart:
         self._bound_transitions = frozenset(number for number, _ in self.conditions if isinstance(number, int))
 
     def news(self, plan: Plan) -> tuple[MetaEvent | d.Transition, ...]:
-        """What listeners are told of a plan; see `Plan.news`."""
+        """The meta-events and transitions that listeners receive for a plan; see `Plan.news`."""
         drawn = plan.outline
         found: list[MetaEvent | d.Transition] = [self.exit_events[state] for state in drawn.exits]
         found += [self.structure.transitions[transition] for transition in drawn.transitions]
@@ -165,7 +165,7 @@ class BoundChart:
         return plan.news
 
     def binds(self, drawn: Outline) -> bool:
-        """Whether a contract binds something that is left, taken or entered."""
+        """Whether a contract has a condition on a state or transition of the outline."""
         return not (
             self._bound_exits.isdisjoint(drawn.exits)
             and self._bound_entries.isdisjoint(entry.state for entry in drawn.entries)
@@ -173,7 +173,7 @@ class BoundChart:
         )
 
     def checked_operations(self, plan: Plan) -> tuple[Operation, ...]:
-        """What a plan has to run, with what contracts have to say at its place."""
+        """The operations of a plan, with the checks of contracts in their places."""
         found: list[Operation] = []
         names = self.structure.names
 
@@ -236,7 +236,7 @@ class BoundChart:
         return Block(entry.state, self.entry_operations(entry.state, entry.is_default, entry.history, entry.done))
 
     def guard(self, node: Node, transition: int) -> CompiledGuard | None:
-        """The guard of a transition in a configuration; code guards are given as a `CodeGuardCall`."""
+        """The guard of a transition in a configuration; for trusted Python code a `CodeGuardCall`."""
         definition = self.structure.transitions[transition].guard
         if definition is None:
             return None
@@ -249,13 +249,15 @@ class BoundChart:
         return guard
 
     def reads_configuration(self, transitions: Iterable[int]) -> bool:
-        """Whether a guard of one of them holds `in_state(...)`: then it is compiled for each configuration."""
+        """Whether the guard of one of them holds `in_state(...)`: such a guard is compiled for each configuration."""
         return bool(self._guard_makers) and any(transition in self._guard_makers for transition in transitions)
 
     # ------------------------------------------------------------ plans
 
     def blocks(self, plan: Plan) -> tuple[list[Block], list[Block], list[Block]]:
-        """The operations of a plan by state left, transition taken and state entered, for those who go one by one."""
+        """The blocks of a plan by state exited, transition taken and state entered, for callers that run them one by
+        one.
+        """
         drawn = plan.outline
         return (
             [self.exit_blocks[state] for state in drawn.exits],
@@ -264,7 +266,7 @@ class BoundChart:
         )
 
     def plan_of(self, drawn: Outline, target: Node | None) -> Plan:
-        """An outline with its code."""
+        """The plan of an outline: its operations added."""
         silent = self._silent
         operations: list[Operation] = []
         for state in drawn.exits:
@@ -293,8 +295,9 @@ class BoundChart:
 
 
 def _are_plain(conditions: Mapping[tuple[Any, str], Any]) -> bool:
-    """Whether contracts need nothing but context and event where they are asked: no invariants of states, no earlier
-    context, no configuration in mid-step, no code."""
+    """Whether conditions need only context and event at the moment when they are checked: no invariants of states, no
+    `old` context, no configuration in mid-step, no code.
+    """
     return not any(
         condition is None or condition.reads_old or reads_configuration(guard)
         for (element, kind), found in conditions.items()
@@ -303,7 +306,7 @@ def _are_plain(conditions: Mapping[tuple[Any, str], Any]) -> bool:
 
 
 def in_blocks(actions: tuple[CompiledAction, ...], where: Callable[[], Where]) -> tuple[Operation, ...]:
-    """Actions as operations; those of one block share one `Where`."""
+    """Actions as operations; the actions of one block share one `Where`."""
     if not actions:
         return ()
     places: dict[int, Where] = {}

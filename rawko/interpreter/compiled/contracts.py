@@ -1,6 +1,6 @@
-"""Conditions of contracts, compiled: guard expressions that may also look at `old`.
+"""Conditions of contracts, compiled: guard expressions that may also read `old`.
 
-`old` is the context as it was before the preconditions of the state's entry or of the transition.
+`old` is the context before the preconditions of the state's entry or of the transition were checked.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ Test: TypeAlias = Callable[[Any, Any, Any, Callable[[str], bool]], Any]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition, ready to be asked."""
+    """A compiled condition."""
 
     holds: Test
     reads_old: bool = False
 
 
 Conditions: TypeAlias = Mapping[tuple[Any, str], tuple[tuple[d.Guard, Condition | None], ...]]
-"""By element and kind: each guard as the chart has it, and compiled; None for trusted code."""
+"""By element and kind: each condition as the chart has it, with its compiled form; None for trusted code."""
 
 
 def compile_condition(guard: d.Guard, bindings: Bindings) -> Condition | None:
-    """A condition as a function; None for trusted code, which the evaluator decides.
+    """A condition as a function; None for trusted code, which the evaluator runs.
 
     Raises:
-        BindingError: A name that is not bound, or arguments that do not fit.
+        BindingError: A name is not bound, or its arguments do not fit.
     """
     match guard:
         case d.CodeGuard():
@@ -96,7 +96,7 @@ def _call(guard: d.GuardCall, bindings: Bindings) -> Condition:
 
 
 def contract_failure(structure: Structure, element: Any, kind: str, guard: d.Guard, cause: Exception | str) -> Failed:
-    """A condition that does not hold, or that raised. `element`: the name of a state, or the index of a transition."""
+    """The failure of a condition that is false or raised. `element`: name of a state, or index of a transition."""
     if isinstance(element, int):
         transition = structure.transitions[element]
         where = f"transition {transition.source} -> {', '.join(transition.targets) or '(no target)'} ({kind})"
@@ -116,10 +116,10 @@ def require(
     old: Any,
     is_active: Callable[[str], bool],
 ) -> None:
-    """Ask the conditions of an element.
+    """Check the conditions of an element.
 
     Raises:
-        Failed: One does not hold, or raises.
+        Failed: A condition is false, or raises.
     """
     for guard, condition in conditions.get((element, kind), ()):
         if condition is None:

@@ -1,4 +1,4 @@
-"""The input of an invocation: of one call, or of one call per item of a list."""
+"""Compiles the input of an invocation: for one call, or for one call per item of a list."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rawko.interpreter.errors import BindingError
 Compute = Callable[[Any, Any], Any]
 
 _OF_AN_ITEM: Final = ("item", "index")
-"""What the input function of an item may take after (context, event)."""
+"""Arguments that the input function of an item may take after (context, event)."""
 
 
 def compile_input(invoke: d.Invoke, bindings: Bindings, chart: d.Chart) -> Compute | None:
-    """What gives an invocation's input when its state is entered; None where it has none.
+    """The function that computes an invocation's input when its state is entered; None if the invocation has no input.
 
     Raises:
-        BindingError: A name that is not bound, or a function that takes other arguments.
+        BindingError: A name is not bound, or its function takes other arguments.
     """
     if invoke.for_each is not None:
         return _compile_items(invoke, invoke.for_each, bindings, chart)
@@ -28,13 +28,13 @@ def compile_input(invoke: d.Invoke, bindings: Bindings, chart: d.Chart) -> Compu
 
 
 def _compile_items(invoke: d.Invoke, each: d.ForEach, bindings: Bindings, chart: d.Chart) -> Compute:
-    """The input of a whole list, for `rawko.runtime.fan_out`:
+    """The input of a call per item, as `rawko.runtime.fan_out` reads it:
 
         {"id": "lanes", "src": "run_lane", "all_items": ["a", "b"], "all_inputs": [{"lane": "a"}, {"lane": "b"}],
          "join": "any", "quorum": 0, "concurrency": 2, "on_restore": "restart", "tells": False}
 
-    Without an input function each call gets its item, and "all_inputs" is None. "tells": a transition of the chart
-    names the event of an item's end.
+    Without an input function the input of each call is its item, and "all_inputs" is None. "tells": whether a
+    transition of the chart names the event `each.invoke.<id>`, which reports the end of one item.
     """
     find_items = _compile_list(each.items, invoke, bindings)
     find_input = None if invoke.input is None else _compile_item_input(invoke, bindings)
@@ -71,7 +71,7 @@ def _compile_list(items: str | d.Reference | tuple[Any, ...], invoke: d.Invoke, 
 
 
 def _compile_item_input(invoke: d.Invoke, bindings: Bindings) -> Callable[[Any, Any, Any, int], Any]:
-    """The bound function with what it takes of `item` and `index`."""
+    """The bound function, called with those of `item` and `index` that it takes."""
     function = compile_value(invoke.input, "input", bindings, invoke.position)
     signature = signature_of(function)
     missing = sorted(signature.required - set(_OF_AN_ITEM))

@@ -1,4 +1,4 @@
-"""Names become functions: guards, actions, inputs and outputs compiled once per chart and bindings.
+"""Compiles names to functions: guards, actions, inputs and outputs, once per chart and bindings.
 
 Compiled functions take (context, event) and know no interpreter, so that all interpreters of a chart share them.
 Charts are data: nothing here evaluates text.
@@ -20,16 +20,16 @@ from rawko.interpreter.errors import BindingError
 
 GuardFunction: TypeAlias = Callable[[Record, Any], Any]
 CompiledGuard: TypeAlias = GuardFunction | bool
-"""A guard that is true or false whatever happens is just that value."""
+"""A function of (context, event), or a bool for a guard whose result is known when it is compiled."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledAction:
-    """One action, ready to run: a function, or constant updates. `code` marks trusted Python code.
+    """One compiled action: a function, or constant updates. `code` is set for trusted Python code.
 
     Attributes:
         name: As the chart writes it, for errors, receipts and tests.
-        block: Which block of its list it stands in: 0 for the list itself.
+        block: Number of its block in the list of actions; 0 outside blocks.
     """
 
     name: str
@@ -41,7 +41,7 @@ class CompiledAction:
 
 
 class CodeCall:
-    """An input or output that the evaluator of a trusted chart computes."""
+    """An input or output of a trusted chart that its evaluator computes."""
 
     __slots__ = ("code",)
 
@@ -53,7 +53,7 @@ class CodeCall:
 
 
 def blocks(actions: Iterable[d.Action]) -> Iterator[tuple[d.Action, int]]:
-    """Actions in order, each with the number of its block."""
+    """Actions in order, each with the number of its block; 0 outside blocks."""
     count = 0
     for action in actions:
         if isinstance(action, d.BlockAction):
@@ -65,10 +65,10 @@ def blocks(actions: Iterable[d.Action]) -> Iterator[tuple[d.Action, int]]:
 
 
 def resolve(reference: d.Reference, context: Any, event: Any) -> Any:
-    """The value of a dotted look-up; None where a part is missing.
+    """The value of a dotted look-up; None if a part is missing.
 
-    It walks data alone: items of mappings, and the declared fields of models and dataclasses. What else a Python
-    object has (methods, classes, the names of a module) is never reached, whatever the value is.
+    It reads only items of mappings and declared fields of models and dataclasses. Other attributes of a Python object
+    (methods, classes, names of a module) are never read.
     """
     value = context if reference.root == "context" else event.data
     for part in reference.path:
@@ -82,7 +82,7 @@ def _field(value: Any, name: str) -> Any:
     if not d.is_field(name):
         return None
     if isinstance(value, Mapping):
-        return value[name] if name in value else None  # noqa: SIM401 - a mapping's own `get` may do more than look
+        return value[name] if name in value else None  # noqa: SIM401 - a mapping's own `get` may have side effects
     kind: Any = type(value)
     if name not in _declared_fields(kind):
         return None
@@ -91,7 +91,7 @@ def _field(value: Any, name: str) -> Any:
 
 @lru_cache(maxsize=1024)
 def _declared_fields(kind: type) -> frozenset[str]:
-    """Names of the fields that a pydantic model or a dataclass declares; none for any other class."""
+    """Names of the fields that a pydantic model or a dataclass declares; empty for other classes."""
     declared = getattr(kind, "model_fields", None)
     if isinstance(declared, dict):
         return frozenset(declared)
@@ -101,10 +101,10 @@ def _declared_fields(kind: type) -> frozenset[str]:
 def split_arguments(
     arguments: d.Arguments, kind: str, name: str, position: d.Position
 ) -> tuple[dict[str, Any], tuple[tuple[str, d.Reference], ...]]:
-    """Constant arguments, frozen; and those that are looked up at each call.
+    """Constant arguments, frozen; and references, which are resolved at each call.
 
     Raises:
-        BindingError: A reference names what is no field; charts that are read from text cannot hold one.
+        BindingError: A reference names a private field; charts that are read from text cannot hold one.
     """
     references = tuple((key, a) for key, a in arguments if isinstance(a, d.Reference))
     for key, reference in references:
@@ -120,7 +120,7 @@ def bind_arguments(
     """`function` with the chart's keyword arguments, as a function of (context, event).
 
     Raises:
-        BindingError: An argument that the function does not take, or one that it needs and does not get.
+        BindingError: The function does not take an argument, or needs one that the chart does not give.
     """
     signature = signature_of(function)
     given = {argument for argument, _ in arguments}
@@ -144,10 +144,10 @@ def bind_arguments(
 
 
 def compile_guard(guard: d.Guard, bindings: Bindings, is_active: Callable[[str], bool]) -> CompiledGuard:
-    """A guard as a function, with what a configuration decides already decided.
+    """A guard as a function, or as a bool where the active states (`is_active`) already decide it.
 
     Raises:
-        BindingError: A name that is not bound, or arguments that do not fit.
+        BindingError: A name is not bound, or its arguments do not fit.
     """
     match guard:
         case d.Constant(value):
@@ -185,7 +185,7 @@ def _joined(operands: list[CompiledGuard], *, deciding: bool) -> CompiledGuard:
         if isinstance(operand, bool):
             if operand is deciding and not functions:
                 return deciding
-            if operand is deciding:  # functions before it are still asked: they may raise
+            if operand is deciding:  # functions before it are still called: they may raise
                 functions.append(lambda context, event: deciding)
                 break
         else:
@@ -206,7 +206,7 @@ def _joined(operands: list[CompiledGuard], *, deciding: bool) -> CompiledGuard:
 
 
 def reads_configuration(guard: d.Guard | None) -> bool:
-    """Whether a guard holds `in_state(...)`, so that it is compiled anew for each configuration."""
+    """Whether a guard holds `in_state(...)`, so that it is compiled for each configuration."""
     match guard:
         case d.InState():
             return True
@@ -226,13 +226,13 @@ def is_code(guard: d.Guard | None) -> bool:
 def compile_actions(
     actions: Iterable[d.Action], compile_one: Callable[[d.Action], CompiledAction | None]
 ) -> tuple[CompiledAction, ...]:
-    """A list of actions, ready to run, each with its block."""
+    """A list of compiled actions, each with its block."""
     compiled = ((compile_one(action), block) for action, block in blocks(actions))
     return tuple(replace(action, block=block) if block else action for action, block in compiled if action is not None)
 
 
 def compile_action(action: d.Action, bindings: Bindings) -> CompiledAction:
-    """One action, ready to run. Delays that are bound names are looked up when it runs.
+    """One compiled action. A delay that is a bound name is computed when the action runs.
 
     Raises:
         BindingError: As `compile_guard`.
@@ -308,7 +308,7 @@ def compile_delay(delay: d.Delay, bindings: Bindings) -> Callable[[Any, Any], fl
 
 
 def compile_value(value: Any, kind: d.Json, bindings: Bindings, position: d.Position) -> Callable[[Any, Any], Any]:
-    """An input or output: the bound function of that name, trusted code, or a literal.
+    """An input or output as a function: the bound function of that name, trusted code, or a constant.
 
     Raises:
         BindingError: The name is not bound.

@@ -1,7 +1,7 @@
-"""What a set of transitions does, worked out once: exits, actions, entries, done events and the next configuration.
+"""Outlines: what a set of transitions does to a configuration: exits, transitions, entries, done events.
 
-The words are SCXML's (domain, exit set, entry set); the domain is XState's: the least common ancestor of any kind.
-A plan depends on the configuration, the chosen transitions and the history records that it consults, on nothing else.
+The terms are SCXML's (domain, exit set, entry set); the domain is XState's: the least common ancestor of any kind. An
+outline depends only on the configuration, the chosen transitions and the history records that it reads.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ History: TypeAlias = Mapping[int, tuple[int, ...]]
 Recall: TypeAlias = Callable[[int], tuple[int, ...] | None]
 _Step: TypeAlias = "Callable[[int, int], list[_Task]]"
 _Task: TypeAlias = "tuple[_Step, int, int]"
-"""A method of `_EntrySet`, the state that it looks at, and the domain above which it does not look."""
+"""A method of `_EntrySet`, the state to process, and the domain above which it adds no ancestors."""
 
 
 class Entry(NamedTuple):
     """One state to enter.
 
     Attributes:
-        is_default: Entered by default, also by a history state without a record or a memory: its initial's actions run.
+        is_default: Entered by default, or through a history state without a record and memory: its initial's actions
+            run.
         history: The history state inside it whose default was taken, or -1.
-        done: Events that its being final completes: (name, final state whose output it carries or -1).
+        done: Done events of the states that this final state completes: (name, final state with the output, or -1).
     """
 
     state: int
@@ -37,7 +38,7 @@ class Entry(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """A plan without code: which states and transitions, in which order."""
+    """A plan without code: which states are exited and entered, which transitions taken, in which order."""
 
     exits: tuple[int, ...]
     transitions: tuple[int, ...]
@@ -45,14 +46,14 @@ class Outline(NamedTuple):
     writes: tuple[tuple[int, tuple[int, ...]], ...]
     configuration: Configuration
     finished_by: int
-    """The final state that finishes the machine; -1: it goes on."""
+    """The final state that ends the machine; -1 if the machine goes on."""
 
 
 @dataclass(slots=True)
 class _EntrySet:
-    """States to enter, gathered as SCXML's computeEntrySet does.
+    """Collects the states to enter, as SCXML's computeEntrySet does.
 
-    What is to be looked at next lies on a stack, not in Python's calls: charts may nest deeper than those.
+    A stack holds the pending tasks instead of recursive calls: charts may nest deeper than Python's stack allows.
     """
 
     structure: Structure
@@ -62,15 +63,15 @@ class _EntrySet:
     histories: dict[int, int] = field(default_factory=dict)
 
     def add_descendants(self, state: int) -> None:
-        """A target, and what is entered inside it by default."""
+        """Add a target and the states that are entered inside it by default."""
         self._gather(self._descendants, state, -1)
 
     def add_ancestors(self, state: int, domain: int) -> None:
-        """Ancestors of a target below the domain, with the regions that a parallel one among them still lacks."""
+        """Add the ancestors of a target below the domain, and the missing regions of parallel ones among them."""
         self._gather(self._ancestors, state, domain)
 
     def add_regions(self, parallel: int) -> None:
-        """The regions in which nothing is entered so far."""
+        """Add the regions in which no state is entered so far."""
         self._gather(self._regions, parallel, -1)
 
     def _gather(self, step: _Step, state: int, domain: int) -> None:
@@ -90,7 +91,9 @@ class _EntrySet:
         return self._regions(state, -1) if structure.is_parallel[state] else []
 
     def _remembered(self, history: int) -> list[_Task]:
-        """What a history state stands for; its parent's initial is taken with its actions."""
+        """Tasks for the record or default of a history state; with the default, the actions of its parent's initial
+        run.
+        """
         structure = self.structure
         parent = structure.parent[history]
         record = self.recall(history)
@@ -124,7 +127,7 @@ class _EntrySet:
 
 
 def default_targets(structure: Structure, history: int) -> tuple[int, ...]:
-    """Where a history state without a record leads: its memory, else its parent's initial or regions."""
+    """The targets of a history state without a record: its memory, else its parent's initial or regions."""
     if structure.memory[history]:
         return structure.memory[history]
     parent = structure.parent[history]
@@ -132,7 +135,7 @@ def default_targets(structure: Structure, history: int) -> tuple[int, ...]:
 
 
 def effective_targets(structure: Structure, targets: Iterable[int], recall: Recall) -> list[int]:
-    """Targets with every history state replaced by what it stands for."""
+    """Targets with every history state replaced by its record or default."""
     found: list[int] = []
     waiting = [*targets][::-1]
     while waiting:
@@ -146,7 +149,7 @@ def effective_targets(structure: Structure, targets: Iterable[int], recall: Reca
 
 
 def domain_of(structure: Structure, transition: int, recall: Recall) -> int:
-    """The state inside which a transition exits and enters; -1 for a targetless one."""
+    """The state inside which a transition exits and enters; -1 for a transition without targets."""
     if not structure.targets[transition]:
         return -1
     source = structure.source[transition]
@@ -164,7 +167,8 @@ def domain_of(structure: Structure, transition: int, recall: Recall) -> int:
 
 
 def outline(structure: Structure, configuration: Configuration, chosen: tuple[int, ...], recall: Recall) -> Outline:
-    """What the chosen transitions do, conflicts resolved. `recall` gives the history records of now.
+    """The outline of the chosen transitions, after conflicts are resolved. `recall` returns the current history
+    records.
 
     An example: root > a > (a1, a2), root > b, with a2 active; a1 is a's initial.
 
@@ -196,9 +200,9 @@ def outline(structure: Structure, configuration: Configuration, chosen: tuple[in
     for transition, domain, _ in kept:
         targets: Sequence[int] = structure.targets[transition]
         if structure.has_history and any(structure.is_history[target] for target in targets):
-            domain = domain_of(structure, transition, recall_now)  # with the records written just now
-        # The domain is a leaf only of the leaf's internal transition to itself, by name or by a history. It enters
-        # nothing, also where another transition leaves the leaf.
+            domain = domain_of(structure, transition, recall_now)  # with the records that this outline writes
+        # The domain is a leaf only for a leaf's internal transition to itself, by name or through a history state. It
+        # enters nothing, even if another transition exits the leaf.
         if structure.children[domain]:
             for target in structure.targets[transition]:
                 entry_set.add_descendants(target)
@@ -214,7 +218,7 @@ def outline(structure: Structure, configuration: Configuration, chosen: tuple[in
 def _simple_outline(
     structure: Structure, configuration: Configuration, chosen: tuple[int, ...], recall: Recall
 ) -> Outline | None:
-    """The same of one transition to one atomic state on whose way no region has to be entered; None: it is not so."""
+    """The outline of one transition to an atomic state, if no region has to be entered on its path; else None."""
     (transition,) = chosen
     targets = structure.targets[transition]
     if len(targets) != 1:
@@ -245,12 +249,12 @@ def _simple_outline(
 
 
 def _exit_order(exited: Iterable[int]) -> tuple[int, ...]:
-    """Inner states before outer ones, and of siblings the last in the document first."""
+    """Inner states before outer ones, later siblings before earlier ones."""
     return tuple(sorted(exited, reverse=True))
 
 
 def initial_outline(structure: Structure) -> Outline:
-    """The entry of the machine's first configuration."""
+    """The outline that enters the machine's first configuration."""
     entry_set = _EntrySet(structure, lambda history: None)
     entry_set.add_descendants(0)
     return _finished(structure, frozenset(), frozenset(), (), entry_set, ())
@@ -292,9 +296,9 @@ def _finished(
 def _complete(
     structure: Structure, final: int, active: set[int], completed: set[int], done: list[tuple[str, int]]
 ) -> bool:
-    """Collect the done events of an entered final state; whether it finishes the machine.
+    """Collect the done events of an entered final state; return whether it ends the machine.
 
-    The root has none: a machine that has finished takes no event.
+    The root has no done event: a machine that has ended takes no event.
     """
     parent = structure.parent[final]
     if parent < 0:
@@ -315,8 +319,9 @@ def _complete(
 
 
 def is_complete(structure: Structure, state: int, active: set[int]) -> bool:
-    """Whether a state has come to its end: a final; a compound with an active final child; a parallel whose
-    regions all are."""
+    """Whether a state is complete: an active final; a compound with an active final child; a parallel whose regions are
+    all complete.
+    """
     if structure.is_final[state]:
         return state in active
     if structure.is_parallel[state]:
@@ -341,6 +346,6 @@ def _history_writes(
 
 
 def describe(structure: Structure, configuration: Configuration) -> tuple[str, ...]:
-    """Names of a configuration as sismic lists them: by depth, then by name."""
+    """Names of the active states as sismic lists them: by depth, then by name."""
     depth = structure.ancestors
     return tuple(sorted((structure.names[s] for s in configuration), key=lambda n: (len(depth[structure.index[n]]), n)))

@@ -1,8 +1,8 @@
-"""A bound chart as a lazily built automaton: configurations, the rows they ask, the plans they take.
+"""A bound chart as a lazily built automaton: configurations, candidates per event, plans per choice.
 
-Shared by all interpreters of a chart and its bindings. Nothing per event scans the chart: a known configuration
-knows its candidates by event, and a known choice its plan. What is not known yet is built once and kept, within a
-bound.
+All interpreters of a chart and its bindings share it. No event makes the interpreter scan the chart: a known
+configuration has its candidates by event, and a known choice its plan. Missing entries are built on demand and kept, up
+to a bound.
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ from rawko.interpreter.compiled.tables import (
 from rawko.interpreter.data.receipt import Receipt
 
 MAX_NODES = 4096
-"""Configurations kept per chart, or as many as it has states, if that is more: a chart without parallel states has
-no more of them. When full, all tables are dropped and built anew as needed."""
+"""Most configurations kept per chart, or the number of its states if that is larger: a chart without parallel states
+has no more configurations. When full, all tables are dropped and rebuilt on demand.
+"""
 
 MAX_PARTS = 65_536
-"""Parts of plans kept per chart; they hold no configuration alive."""
+"""Most parts of plans kept per chart; parts refer to no configuration."""
 
 
 class Program:
     """The tables of a bound chart, filled as machines need them.
 
     Attributes:
-        nodes: By configuration; each is one that machines can be in.
-        legal_records: Histories with records that were checked, by index; at most MAX_NODES.
+        nodes: By configuration; only configurations that machines can be in.
+        legal_records: History records that have been checked, with the index of the history; at most MAX_NODES.
 
     Raises:
         BindingError: See `BoundChart`.
@@ -65,7 +66,7 @@ class Program:
         self._initial: Plan | None = None
 
     def node(self, configuration: Configuration) -> Node:
-        """The node of a configuration, made if new."""
+        """The node of a configuration, created if new."""
         found = self.nodes.get(configuration)
         if found is None:
             if len(self.nodes) >= self.max_nodes:
@@ -74,8 +75,8 @@ class Program:
         return found
 
     def _forget(self) -> None:
-        """Drop all tables; nodes that are in use stay valid, and empty."""
-        for node in [*list(self.nodes.values()), *self._strays]:  # lists: other threads may be adding nodes
+        """Drop all tables; nodes that machines still use stay valid, with empty tables."""
+        for node in [*list(self.nodes.values()), *self._strays]:  # lists: other threads may add nodes meanwhile
             node.forget()
         self.nodes.clear()
         self._strays = []
@@ -84,13 +85,13 @@ class Program:
         self._initial = None
 
     def _keep(self, node: Node) -> None:
-        """Know a node that is about to be filled: one that was dropped while in use would keep others alive."""
+        """Register a node before it is filled: a node dropped while in use would otherwise keep others alive."""
         if node.generation != self._generation:
             node.generation = self._generation
             self._strays.append(node)
 
     def rows(self, node: Node, key: EventKey) -> Rows:
-        """The candidates of an event key in a configuration."""
+        """The candidates for an event key in a configuration."""
         if key is None and not self.has_eventless:
             return NO_ROWS
         found = node.rows.get(key)
@@ -100,7 +101,9 @@ class Program:
         return found
 
     def _make_rows(self, node: Node, key: EventKey) -> Rows:
-        """Where few states are asked, most configurations ask the same ones: these share their rows."""
+        """The candidates; configurations with the same active states among those that have transitions for the key
+        share them.
+        """
         structure = self.structure
         sources = structure.sources(key)
         asked = node.configuration & structure.askers(key)
@@ -120,7 +123,7 @@ class Program:
         return found
 
     def _paths(self, node: Node, rows: list[Row]) -> tuple[tuple[int, ...], ...]:
-        """For each active leaf the rows of its ancestors and its own, inner ones first; each way up once."""
+        """For each active leaf, the rows of itself and its ancestors, inner ones first; each distinct path once."""
         structure = self.structure
         places = {state: place for place, (state, _, _) in enumerate(rows)}
         if not places:
@@ -139,14 +142,14 @@ class Program:
             guard = self.bound.guard(node, transition)
             if guard is False:
                 continue
-            if guard is None or guard is True:  # the ones after it are never asked
+            if guard is None or guard is True:  # the candidates after it are never reached
                 found.append((None, transition))
                 break
             found.append((guard, transition))
         return tuple(found)
 
     def plan(self, node: Node, chosen: tuple[int, ...], history: dict[int, tuple[int, ...]]) -> Plan:
-        """What a choice does, with the history records of now."""
+        """The plan of a choice, given the current history records."""
         found = node.plans.get(chosen)
         while found.__class__ is HistoryBranch:
             found = found.ways.get(history.get(found.history))
@@ -155,7 +158,7 @@ class Program:
         return found  # type: ignore[return-value]
 
     def way(self, node: Node, name: str, history: dict[int, tuple[int, ...]]) -> Way | None:
-        """How an event is processed in a configuration, where that is simple, worked out once; see `Way`."""
+        """How an event is processed in a configuration, if no full macrostep is needed; else None. See `Way`."""
         key = self.structure.event_key(name)
         if key in node.ways:
             return node.ways[key]
@@ -184,7 +187,9 @@ class Program:
         return None
 
     def settle(self, node: Node, branch: Branch, history: dict[int, tuple[int, ...]]) -> Plan | None:
-        """The plan of a branch that has none yet, with the history records of now; None: it takes the full way."""
+        """The plan of a branch that has none yet, given the current history records; None if it needs the full
+        macrostep.
+        """
         plan = self.plan(node, branch.chosen, history)
         if (
             not plan.is_direct
@@ -193,7 +198,7 @@ class Program:
         ):
             branch.is_full = True
             return None
-        if node.plans.get(branch.chosen) is plan:  # no history has a say in it
+        if node.plans.get(branch.chosen) is plan:  # the plan depends on no history record
             branch.plan = plan
         return plan
 
@@ -227,9 +232,9 @@ class Program:
         return plan
 
     def _join(self, node: Node, chosen: tuple[int, ...]) -> Plan | None:
-        """The plan from what its transitions do by themselves, where none of them sees more than its own domain.
+        """The plan put together from the parts of its transitions; None if one of them depends on more than its domain.
 
-        Configurations of many regions hardly ever come again, but what a region does, does.
+        Configurations of many regions rarely recur, but what a transition does inside one region recurs.
         """
         found: list[Part] = []
         for transition in chosen:
@@ -256,8 +261,9 @@ class Program:
         return self.bound.plan_of(drawn, self.node(configuration))
 
     def _part(self, configuration: Configuration, transition: int) -> Part | None:
-        """What a transition does, by the active states in its domain. None if that is not all that it looks at:
-        history, or final states, whose parents may be done with others."""
+        """What a transition does, by the active states in its domain. None if it depends on more: on history, or on
+        final states, whose completed ancestors depend on other regions.
+        """
         domain = self._domain(transition)
         inside = configuration & self.structure.inside(domain)
         key = (transition, inside)
@@ -269,7 +275,7 @@ class Program:
         return part
 
     def _domain(self, transition: int) -> int:
-        """The domain of a transition, or -2 if it hangs on history; worked out once."""
+        """The domain of a transition, or -2 if it depends on history; computed once."""
         domain = self._domains.get(transition)
         if domain is None:
             consulted: list[int] = []
@@ -288,7 +294,7 @@ class Program:
         return Part(self.bound.plan_of(drawn, None))
 
     def initial_plan(self) -> Plan:
-        """The entry of the first configuration."""
+        """The plan that enters the first configuration."""
         if self._initial is None:
             drawn = initial_outline(self.structure)
             self._initial = self.bound.plan_of(drawn, self.node(drawn.configuration))

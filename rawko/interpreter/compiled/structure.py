@@ -1,7 +1,7 @@
 """A chart as numbers: states and transitions by index in document order, with the look-ups that planning needs.
 
-One `Structure` per chart, shared by all its interpreters and kept only as long as the chart (it holds a copy, not
-the chart itself). States are numbered in pre-order, so that "inside" is a comparison of two numbers.
+There is one `Structure` per chart, shared by all its interpreters and freed with the chart (it holds a copy of the
+chart, not the chart itself). States are numbered in pre-order, so that "inside" is a comparison of two numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rawko.chart import Lowered
 
 _OWN = ("after.", "rawko.", "error.")
-"""Prefixes of events that `*` does not match: an error or a timer is not "any other event"."""
+"""Prefixes of events that `*` does not match: errors, timers and the interpreter's own events."""
 
 
 class Structure:
@@ -34,13 +34,13 @@ class Structure:
         ancestors: Proper ancestors, nearest first.
         children: Without history states, in document order.
         histories: History states directly inside, as indexes.
-        outgoing: Transitions of a state as they are asked: higher priority first, then document order.
+        outgoing: Transitions of a state in the order of selection: higher priority first, then document order.
         targets: Target indexes of every transition.
-        written: Event names that the chart spells out; other names are told apart only by wildcards.
+        written: Event names that the chart spells out; other names differ only in the wildcards that match them.
     """
 
     def __init__(self, chart: Chart) -> None:
-        self.chart = replace(chart)  # another object: structures must not keep their own keys alive
+        self.chart = replace(chart)  # a copy: a structure that refers to its key in `_STRUCTURES` would never be freed
         self.name = chart.name
         self.states: tuple[State, ...] = tuple(chart.states.values())
         self.transitions: tuple[Transition, ...] = chart.transitions
@@ -74,12 +74,12 @@ class Structure:
 
     @property
     def hash(self) -> str:
-        """The hash of the chart; it is worked out for the first snapshot, not for a machine that takes none."""
+        """The hash of the chart, computed for the first snapshot: a machine without snapshots does not need it."""
         return self.chart.hash
 
     @cached_property
     def heading_text(self) -> str:
-        """Name and hash, as the JSON text that stands in each snapshot."""
+        """Name and hash of the chart, as JSON text for snapshots."""
         return to_text({"name": self.name, "hash": self.hash})
 
     def _ancestors(self) -> tuple[tuple[int, ...], ...]:
@@ -103,7 +103,7 @@ class Structure:
         return lower(self.chart)
 
     def sismic_transition(self, transition: int, event: str | None) -> SismicTransition:
-        """The transition in sismic's model: the one for this event, where the chart's has several."""
+        """The transition in sismic's model; if the chart's transition has several events, the one for this event."""
         group = self.lowered.transitions[transition]
         if event is not None and len(group) > 1:
             return next((one for one in group if one.event and descriptor_matches(one.event, event)), group[0])
@@ -114,20 +114,22 @@ class Structure:
         return ancestor < state <= self.last[ancestor]
 
     def inside(self, state: int) -> frozenset[int]:
-        """All proper descendants of a state; none of what is not a state."""
+        """All proper descendants of a state; empty for -1."""
         found = self._insides.get(state)
         if found is None:
             found = self._insides[state] = frozenset(range(state + 1, self.last[state] + 1))
         return found
 
     def event_key(self, name: str) -> str | tuple[str, ...]:
-        """What selection depends on: the name where the chart spells it out, else the wildcards that match it."""
+        """The key that selection depends on: the name if the chart spells it out, else the wildcards that match it."""
         if name in self.written:
             return name
         return tuple(w for w in self.wildcards if descriptor_matches(w, name)) if self.wildcards else ()
 
     def sources(self, key: str | tuple[str, ...] | None) -> dict[int, tuple[int, ...]]:
-        """States with transitions for an event key (None: eventless), each with these transitions as asked."""
+        """States with transitions for an event key (None: eventless), each with these transitions in the order of
+        selection.
+        """
         found = self._sources.get(key)
         if found is None:
             found = self._sources[key] = {
@@ -138,7 +140,7 @@ class Structure:
         return found
 
     def askers(self, key: str | tuple[str, ...] | None) -> frozenset[int]:
-        """The states of `sources`, as a set: meeting it costs what the smaller set costs, never what the chart does."""
+        """The states of `sources`, as a set: an intersection with it costs no more than the smaller set."""
         found = self._askers.get(key)
         if found is None:
             found = self._askers[key] = frozenset(self.sources(key))
@@ -153,7 +155,7 @@ class Structure:
         return any(descriptor_matches(event, key) for event in transition.events)
 
     def _post_order(self) -> tuple[int, ...]:
-        """The place of each state when inner ones come before outer ones, and regions in document order."""
+        """The position of each state in post-order: inner states before outer ones, regions in document order."""
         places = [0] * len(self.states)
         stack: list[tuple[int, bool]] = [(0, False)]
         count = 0
@@ -168,7 +170,7 @@ class Structure:
         return tuple(places)
 
     def post_order(self, states: Iterable[int]) -> list[int]:
-        """States, inner before outer, regions in document order."""
+        """States sorted in post-order: inner before outer, regions in document order."""
         return sorted(states, key=self._places.__getitem__)
 
 
@@ -176,7 +178,7 @@ _STRUCTURES: WeakKeyDictionary[Chart, Structure] = WeakKeyDictionary()
 
 
 def structure_of(chart: Chart) -> Structure:
-    """The structure of a chart, made once."""
+    """The structure of a chart, cached."""
     structure = _STRUCTURES.get(chart)
     if structure is None:
         structure = _STRUCTURES[chart] = Structure(chart)

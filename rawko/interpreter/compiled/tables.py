@@ -1,4 +1,4 @@
-"""What a program has worked out so far: who is asked for an event in a configuration, and what a choice does."""
+"""The entries of a program's tables: candidates for an event in a configuration, and plans of choices."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Operation: TypeAlias = tuple[int, Any, Any]
 (INVOKE, state, -) (DONE, name, output) (CHECK, state name or transition, kind of condition)."""
 
 EventKey: TypeAlias = str | tuple[str, ...] | None
-"""What selection depends on, see `Structure.event_key`; None for eventless transitions."""
+"""The key that selection depends on, see `Structure.event_key`; None for eventless transitions."""
 Candidate: TypeAlias = tuple[GuardFunction | None, int]
 Row: TypeAlias = tuple[int, frozenset[int], tuple[Candidate, ...]]
 
@@ -44,7 +44,7 @@ class Where:
 
 @dataclass(slots=True)
 class Block:
-    """Everything of one exited or entered state, or of one transition."""
+    """The operations of one exited or entered state, or of one transition."""
 
     element: int
     operations: tuple[Operation, ...]
@@ -54,7 +54,7 @@ _Key = TypeVar("_Key", int, Entry)
 
 
 class Blocks(dict[_Key, Block], Generic[_Key]):
-    """A block for each element, made when a plan first needs it and shared by all plans."""
+    """A block for each element, built when a plan first needs it and shared by all plans."""
 
     def __init__(self, make: Callable[[_Key], Block]) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Blocks(dict[_Key, Block], Generic[_Key]):
 
 
 def only_action(operations: tuple[Operation, ...]) -> CompiledAction | None:
-    """The action that is all there is to run; None where there is nothing, something else, or more."""
+    """The action, if it is the only operation; else None."""
     if len(operations) != 1:
         return None
     ((kind, what, _),) = operations
@@ -78,15 +78,14 @@ class Plan:
     """An outline with its code.
 
     Attributes:
-        operations: What there is to run where nobody listens, in order; empty for most transitions.
-        action: Its only operation, where that is an action; None where it has none or more.
+        operations: The operations to run without listeners, in order; empty for most transitions.
+        action: Its only operation, if that is an action; else None.
         has_code: Trusted Python code runs, which may change anything.
-        is_bound: A contract binds something that it leaves, takes or enters.
-        is_direct: Its operations are only actions and conditions, and the machine goes on.
-        is_still: It changes nothing by itself: it leaves and enters nothing, and no code of its own runs.
-        news: What listeners are told of it, in order: a meta-event, or the transition that was processed; made
-            when it is first told.
-        target: Where it leads; a part of a plan has none, only the whole has.
+        is_bound: A contract has a condition on a state or transition of the plan.
+        is_direct: Its operations are only actions and conditions, and the machine does not end.
+        is_still: It exits and enters nothing, and runs no trusted code.
+        news: For listeners, in order: meta-events of states, and the transitions processed; None until first needed.
+        target: The configuration after it; None for the plan of a part.
     """
 
     __slots__ = (
@@ -121,16 +120,16 @@ class Plan:
 
     @property
     def exited(self) -> list[str]:
-        """Names of the states that it leaves, in order."""
+        """Names of the exited states, in order."""
         return [self.structure.names[state] for state in self.outline.exits]
 
     @property
     def entered(self) -> list[str]:
-        """Names of the states that it enters, in order."""
+        """Names of the entered states, in order."""
         return [self.structure.names[entry.state] for entry in self.outline.entries]
 
     def towards(self, target: Node) -> Plan:
-        """The same plan where more states are active, which it does not touch."""
+        """A copy of this plan with another target: the configuration of a machine with more active states."""
         plan = Plan.__new__(Plan)
         plan.target = target
         plan.structure = self.structure
@@ -148,7 +147,7 @@ class Plan:
 
 
 class CodeGuardCall:
-    """A guard that the evaluator of a trusted chart decides."""
+    """A guard of trusted Python code, which the chart's evaluator runs."""
 
     __slots__ = ("transition",)
 
@@ -160,7 +159,7 @@ class CodeGuardCall:
 
 
 class Part:
-    """What one transition does by itself, with the states that it leaves and enters as sets."""
+    """What one transition does by itself: its plan, with the exited and entered states as sets."""
 
     __slots__ = ("entered", "exited", "plan")
 
@@ -171,7 +170,8 @@ class Part:
 
 
 class HistoryBranch:
-    """Plans of one choice that depend on history records: which record to look at, and where each value leads."""
+    """Plans of one choice that depend on history: the history state to look up, and the plan for each of its records.
+    """
 
     __slots__ = ("history", "ways")
 
@@ -181,13 +181,13 @@ class HistoryBranch:
 
 
 class Rows:
-    """The candidates of one event, in the order in which they are asked, where a certain set of states is active.
+    """The candidates for one event, in the order of selection, where a certain set of states is active.
 
     Attributes:
-        receipt: What the sender is told where no candidate is taken.
-        fixed: The choice, where no guard has a say; else None.
-        paths: With SCXML's selection: for each active leaf, in document order, the rows on its way up, as places in
-            `rows`. None: a state is asked where nothing inside it fires.
+        receipt: The sender's receipt if no candidate is taken.
+        fixed: The choice, if no guard decides; else None.
+        paths: With SCXML's selection: for each active leaf, in document order, the rows of itself and its ancestors, as
+            positions in `rows`. None: a state is considered only if no state inside it takes the event.
     """
 
     __slots__ = ("fixed", "paths", "receipt", "rows")
@@ -218,18 +218,18 @@ class Rows:
 
 
 NO_ROWS = Rows((), Receipt.UNKNOWN)
-"""Of eventless transitions in a chart that has none."""
+"""The candidates for eventless transitions in a chart that has none."""
 
 
 class Branch:
-    """One candidate of a way: the guard, and what follows where it is true.
+    """One candidate of a way: the guard, and the plan if the guard is true.
 
     Attributes:
-        guard: None: always true.
+        guard: None for a candidate without a guard.
         chosen: The transitions, as `Node.plans` has them.
-        plan: None as long as it was never taken, and where it takes the full macrostep.
-        is_full: It does: there are timers, invocations, done events, a history to look up, eventless transitions to
-            follow, or the machine ends.
+        plan: None until it is first taken, and if it needs the full macrostep.
+        is_full: It needs the full macrostep: there are timers, invocations, done events, history records or eventless
+            transitions, or the machine ends.
     """
 
     __slots__ = ("chosen", "guard", "is_full", "plan")
@@ -242,12 +242,12 @@ class Branch:
 
 
 class Way:
-    """All that an event comes to in a configuration, where that is simple: see `plain_step.plain_macrostep`.
+    """How an event is processed in a configuration without a full macrostep; see `plain_step.plain_macrostep`.
 
     Attributes:
-        branches: In the order in which they are asked; the first that is true is taken.
+        branches: In the order of selection; the first with a true guard is taken.
         plan: The plan of the only branch, if it has no guard and no operations: such a step cannot fail.
-        receipt: What the sender is told where none is true.
+        receipt: The sender's receipt if no guard is true.
     """
 
     __slots__ = ("branches", "plan", "receipt")
@@ -259,17 +259,17 @@ class Way:
 
 
 NOT_KNOWN: Any = object()
-"""In place of a way that nothing has asked for so far."""
+"""Placeholder for a way that has not been requested yet."""
 
 
 class Node:
-    """One configuration with everything known about it.
+    """One configuration with its tables.
 
     Attributes:
-        rows: By event key.
-        plans: By the transitions chosen.
-        ways: By event key: how the event is processed without a full macrostep; None: only by that.
-        generation: Of the program's tables, see `Program.node`.
+        rows: Candidates by event key.
+        plans: By the chosen transitions.
+        ways: By event key: the way without a full macrostep; None if the event needs one.
+        generation: Generation of the program's tables, see `Program.node`.
     """
 
     __slots__ = (
@@ -296,7 +296,7 @@ class Node:
         self.ways: dict[EventKey, Way | None] = {}
 
     def forget(self) -> None:
-        """Know nothing but the configuration."""
+        """Empty the tables."""
         self.rows.clear()
         self.plans.clear()
         self.ways.clear()
@@ -317,13 +317,13 @@ class Node:
 
     @property
     def in_document_order(self) -> list[str]:
-        """Active states as snapshots list them."""
+        """Names of the active states in document order, as snapshots list them."""
         names = self._structure.names
         return [names[state] for state in sorted(self.configuration)]
 
     @property
     def document_text(self) -> str:
-        """The same as JSON text, made once."""
+        """`in_document_order` as JSON text, cached."""
         if not self._document_text:
             self._document_text = to_text(self.in_document_order)
         return self._document_text

@@ -1,1 +1,3 @@
-"""One machine: its state, its macrostep, its event queue, its snapshot, and why it did what it did."""
+"""The public class `Interpreter`, with snapshots, restores, listeners, contracts, replay and explanations of one
+machine.
+"""

@@ -1,4 +1,4 @@
-"""A snapshot checked whole, before anything changes: keys, chart, configuration, history, what waits, values."""
+"""Checks a whole snapshot before anything changes: keys, chart, configuration, history, queues, values."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _KEYS = frozenset(
 
 
 class CheckedSnapshot:
-    """A snapshot whose every part fits the machine, as data that it can be filled with.
+    """The parts of a snapshot, checked against the machine that they are to fill.
 
     Args:
-        taken: Makes frozen values of the snapshot's; its second argument says what they are.
+        taken: Freezes a value of the snapshot; its second argument names the value in errors.
 
     Attributes:
         configuration, history: By the indices of states.
-        timers, invocations, external: What waits.
-        context, input, output, olds: Frozen values; `input` is None where the machine has started.
-        entry, idle: For trusted code: when states were entered, and when something happened in them last, in seconds.
+        timers, invocations, external: Timers, invocations and queued external events.
+        context, input, output, olds: Frozen values; `input` is None if the machine has started.
+        entry, idle: For trusted code, by state: times of entry, and times of the last activity, in seconds.
         then: When the snapshot was taken, in seconds of the clock.
 
     Raises:
-        SnapshotError: It is damaged, or of another chart; says which part.
+        SnapshotError: The snapshot is damaged, or of another chart; says which part.
     """
 
     __slots__ = (
@@ -49,7 +49,8 @@ class CheckedSnapshot:
         self.machine = machine
         self.taken = taken
         self.structure = machine.program.structure
-        if type(snapshot) is not dict and not isinstance(snapshot, Mapping):  # asked by class first: it costs less
+        # Class first: `isinstance` of an abstract class is slower
+        if type(snapshot) is not dict and not isinstance(snapshot, Mapping):
             raise SnapshotError(f"found {type(snapshot).__name__}, accepted: a mapping as snapshot() returns")
         if snapshot.get("format") not in _FORMATS:
             accepted = f"{_OLDEST} to {FORMAT}"
@@ -87,7 +88,7 @@ class CheckedSnapshot:
         self.configuration = frozenset(self._states(names, "configuration"))
         if bool(self.data["started"]) != bool(names):
             raise SnapshotError("'started' and the configuration contradict each other", field="started")
-        if names and self.configuration not in self.machine.program.nodes:  # there, it is known to be legal
+        if names and self.configuration not in self.machine.program.nodes:  # configurations in `nodes` are legal
             self._check_legal()
         history = self.data["history"].items()
         self.history = dict(map(self._record, history)) if history else {}
@@ -110,7 +111,7 @@ class CheckedSnapshot:
         self._check_whole(active, "configuration")
 
     def _record(self, item: tuple[Any, Any]) -> tuple[int, tuple[int, ...]]:
-        """A history state and its record, which must be legal: what its parent could have held when it was left."""
+        """A history state and its record, checked: states that could have been active inside its parent at one time."""
         name, recorded = item
         index = self._state(name, "history")
         record = tuple(self._states(recorded, "history"))
@@ -153,7 +154,7 @@ class CheckedSnapshot:
 
     def _check_waiting(self) -> None:
         data = self.data
-        if data["timers"] == data["invocations"] == data["external"] == []:  # of most machines that are kept
+        if data["timers"] == data["invocations"] == data["external"] == []:  # the usual case
             self.timers: list[Timer] = []
             self.invocations: list[Invocation] = []
             self.external: list[tuple[float, int, Event]] = []
@@ -214,7 +215,7 @@ class CheckedSnapshot:
 
 
 def _times(data: Any) -> dict[str, float]:
-    """Times of states, by their names, in seconds."""
+    """Times by state name, in seconds."""
     return {} if data == {} else {str(name): _seconds(time) for name, time in data.items()}
 
 
@@ -222,7 +223,7 @@ def _seconds(value: Any) -> float:
     """A time of a snapshot.
 
     Raises:
-        ValueError: It is no finite number.
+        ValueError: It is not a finite number.
     """
     found = float(value)
     if not isfinite(found):
@@ -231,7 +232,7 @@ def _seconds(value: Any) -> float:
 
 
 def event_of(kind: Any, name: str, data: Any) -> Event:
-    """An event of a snapshot. `kind`: "event", or id, number and end of the invocation that it is of."""
+    """An event of a snapshot. `kind`: "event", or a mapping with id, number and `is_end` of its invocation."""
     if kind == "event":
         return make_event(name, data)
     event = make_event(name, data, InvocationEvent)

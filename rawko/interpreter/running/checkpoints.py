@@ -1,4 +1,4 @@
-"""A machine as it is, kept in memory, to go back to: cheaper than a snapshot, and not limited to JSON."""
+"""Checkpoints: the state of a machine in memory, to roll back to; cheaper than a snapshot, and not limited to JSON."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from rawko.interpreter.stepping.machine import Machine
 
 NOT_KEPT = frozenset(("chart", "bindings", "program", "clock", "model", "context", "observer"))
-"""What a checkpoint leaves out: it does not change, or keeps itself."""
+"""Attributes that a checkpoint leaves out: they do not change, or are recorded in another form."""
 
 
 def take_checkpoint(machine: Machine) -> dict[str, Any]:
-    """All that `roll_back` needs.
+    """The data that `roll_back` needs.
 
     Raises:
         InterpreterError: Called in mid-step.
@@ -28,7 +28,7 @@ def take_checkpoint(machine: Machine) -> dict[str, Any]:
 
 
 def roll_back(machine: Machine, checkpoint: Mapping[str, Any]) -> None:
-    """Make the machine as at the checkpoint, which may be used again.
+    """Restore the machine to a checkpoint, which may be used again.
 
     Raises:
         InterpreterError: Called in mid-step.

@@ -1,7 +1,7 @@
-"""Machines that note how they choose: every candidate transition of a step and why it was taken or not (`Choosing`,
-for looking at a recorded step once more), or only which states took none (`Selections`, for coverage).
+"""Records how a machine selects transitions: `Choosing` records every candidate and why it was taken or not, to explain
+a recorded step; `Selections` records only which states took none, for coverage.
 
-Other machines do not pay for this.
+Machines without these recorders pay nothing for them.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ Verdict = Literal["taken", "guard", "not asked", "preempted", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One transition that might have been taken.
+    """One transition that was a candidate in a selection.
 
     Attributes:
         index: In the chart.
-        event: What it listens to; "" for one without an event.
-        verdict: "taken"; "guard": it was false; "not asked": an earlier one of the same state, or of a state inside,
-            was true; "preempted": its exits would have met those of a transition before it; "error": the guard raised.
+        event: The event descriptor of the transition; "" for an eventless one.
+        verdict: "taken"; "guard": the guard was false; "not asked": an earlier candidate of the same state, or of a
+            state inside, was taken; "preempted": its exit set meets that of an earlier transition; "error": the guard
+            raised.
         guard: The expression as the chart writes it, "" without one.
-        values: Of each name in the guard. `reads`: what the guard read of the context.
+        values: Result of each name in the guard. `reads`: context fields that the guard read.
         position: "file:line:col" of the transition.
     """
 
@@ -49,11 +50,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One selection within a macrostep: for its event, or (event "") for what follows by itself.
+    """One selection within a macrostep: for its event, or (event "") of eventless transitions.
 
     Attributes:
-        configuration: Active states when it was made.
-        candidates: In the order in which they are asked, inner states first.
+        configuration: Active states at the selection.
+        candidates: In the order of selection, inner states first.
     """
 
     event: str
@@ -66,7 +67,7 @@ class Choice:
 
 
 class Choosing(Interpreter):
-    """An interpreter that notes its choices while `choices` is a list."""
+    """An interpreter that records its choices while `choices` is a list."""
 
     choices: list[Choice] | None = None
 
@@ -75,12 +76,12 @@ class Choosing(Interpreter):
         self._observed().choice_watch = self
 
     def chosen(self, rows: Rows, event: Event | None, transitions: tuple[int, ...]) -> None:
-        """Note a selection in which guards were asked; `choices_of` adds those that needed none."""
+        """Record a selection in which guards were called; `choices_of` adds those without guards."""
         if self.choices is not None and rows.fixed is None:
             self.choices.append(self._noted(rows, event, transitions))
 
     def undone(self) -> None:
-        """What was chosen before a failure stays noted: it belongs to what happened."""
+        """Keep the choices made before a failure: they are part of the explanation."""
 
     def _noted(self, rows: Rows, event: Event | None, chosen: tuple[int, ...]) -> Choice:
         noted: list[Candidate] = []
@@ -119,7 +120,7 @@ class Choosing(Interpreter):
 
 
 def _asked(rows: Rows, chosen: tuple[int, ...]) -> set[int] | None:
-    """With SCXML's selection: places of the rows that some leaf has come to; None without."""
+    """With SCXML's selection: the positions of rows that some leaf reached; None otherwise."""
     if rows.paths is None:
         return None
     asked: set[int] = set()
@@ -135,10 +136,10 @@ class Selection(NamedTuple):
     """One selection within a macrostep.
 
     Attributes:
-        event: Its name; None: for what follows by itself.
-        idle: Indices of states that were asked, and of which no transition was chosen. A state is asked if it is active
-            and nothing inside it was chosen; with SCXML's selection, if nothing was on the way up from one of its
-            leaves.
+        event: Its name; None for eventless transitions.
+        idle: Indices of states that were considered, and of which no transition was chosen. A state is considered if it
+            is active and no transition of a state inside it was chosen; with SCXML's selection, if one of its leaves
+            reached it on the way up.
     """
 
     event: str | None
@@ -146,10 +147,10 @@ class Selection(NamedTuple):
 
 
 class Selections:
-    """The selections of one machine, except those that were rolled back.
+    """Records the selections of one machine, except those that were rolled back.
 
     Args:
-        states: Indices of the states that matter; others are left out of `Selection.idle`.
+        states: Indices of the states to record; others are left out of `Selection.idle`.
     """
 
     def __init__(self, interpreter: Interpreter, states: Collection[int]) -> None:
@@ -159,7 +160,7 @@ class Selections:
         interpreter._observed().choice_watch = self
 
     def chosen(self, rows: Rows, event: Event | None, transitions: tuple[int, ...]) -> None:
-        """Note a selection."""
+        """Record a selection."""
         machine = self._machine
         assert machine.node is not None
         active = machine.node.configuration & self._states
@@ -176,13 +177,13 @@ class Selections:
         self._noted.clear()
 
     def take(self) -> list[Selection]:
-        """What was noted since the last call, in order."""
+        """The selections since the last call, in order."""
         noted, self._noted = self._noted, []
         return noted
 
 
 def _asked_per_leaf(structure: Structure, configuration: Collection[int], fired: Collection[int]) -> set[int]:
-    """With SCXML's selection: the states to which some leaf has come on its way up."""
+    """With SCXML's selection: the states that some leaf reached on its way up."""
     asked: set[int] = set()
     for leaf in configuration:
         if not any(child in configuration for child in structure.children[leaf]):
@@ -194,9 +195,9 @@ def _asked_per_leaf(structure: Structure, configuration: Collection[int], fired:
 
 
 def choices_of(machine: Choosing, step: Step) -> tuple[Choice, ...]:
-    """All choices of the step that the machine has just taken, in their order; also those that needed no guard.
+    """All choices of the step that the machine has just taken, in order, including those without guards.
 
-    A transition that was chosen and is in no microstep of the step was preempted.
+    A chosen transition that is in no microstep of the step was preempted.
     """
     micros = [micro for micro in step.steps if micro.indexes]
     taken = {index for micro in micros for index in micro.indexes}

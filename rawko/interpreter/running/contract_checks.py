@@ -1,8 +1,8 @@
-"""Contracts of one interpreter, checked where a microstep takes the observed way.
+"""Checks the contracts of one interpreter in microsteps that run with an observer.
 
-`before` of a state is checked at its entry, `after` at its exit, all of a transition's around its actions, and `always`
-of each active state after every microstep. A condition may compare the context with `old`: what it was when the state
-was entered, or the transition taken.
+`before` of a state is checked at its entry, `after` at its exit, all conditions of a transition around its actions, and
+`always` of each active state after every microstep. A condition may compare the context with `old`: the context when
+the state was entered, or before the transition was taken.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ class ContractChecks:
 
     Attributes:
         conditions: By element and kind ("before", "after", "always").
-        bound: Elements that may have any; the others need not be asked.
-        invariants: Those that have `always`. With any, each active state is asked after each microstep.
+        bound: Elements with conditions; the others are skipped.
+        invariants: Elements with `always`. If there are any, they are checked for each active state after each
+            microstep.
     """
 
     machine: Machine
 
     def attach_to(self, machine: Machine, face: Any) -> None:
-        """Observe a machine. `face`: the interpreter that people hold, for sismic's evaluators."""
+        """Begin to observe a machine. `face`: its interpreter, for sismic's evaluators."""
         self.machine = machine
         self.program = machine.program
         self.conditions: Mapping[Any, Any] = {} if machine.ignores_contracts else self.program.bound.conditions
@@ -40,18 +41,18 @@ class ContractChecks:
         self.has_invariants = bool(self.invariants)
 
     def is_active(self, name: str) -> bool:
-        """Whether a state is active, as conditions ask it."""
+        """Whether a state is active, for conditions."""
         return self.machine.matches(name)
 
     def binds(self, plan: Plan) -> bool:
-        """Whether a contract binds something that the plan leaves, takes or enters."""
+        """Whether a contract has a condition on a state or transition of the plan."""
         return plan.is_bound and bool(self.conditions)
 
     def check(self, element: Any, kind: str, event: Event | None) -> None:
-        """Ask the conditions of one kind of an element.
+        """Check the conditions of one kind of an element.
 
         Raises:
-            Failed: One does not hold, or raises.
+            Failed: A condition is false, or raises.
         """
         if (element, kind) not in self.conditions:
             return
@@ -60,7 +61,9 @@ class ContractChecks:
         require(self.program.structure, self.conditions, element, kind, context, event, old, self.is_active)
 
     def check_invariants(self, event: Event | None) -> None:
-        """The `always` conditions of all active states, outer ones first. No event: nothing happened, time passed."""
+        """Check the `always` conditions of all active states, outer ones first. `event` is None if only time has
+        passed.
+        """
         if self.has_invariants:
             for name in self.machine.names:
                 if name in self.invariants:
@@ -73,21 +76,21 @@ class ContractChecks:
     # ------------------------------------------------------------ the context as it was
 
     def remember(self, element: Any) -> None:
-        """Keep the context for `old`, where a condition of the element asks for it."""
+        """Record the context for `old`, if a condition of the element reads it."""
         if element in self.program.bound.reads_old and self.conditions:
             machine = self.machine
             machine.olds = {**machine.olds, element: Record(dict(machine.fields))}
 
     def forget(self, element: Any) -> None:
-        """Let go of what was kept."""
+        """Drop the recorded context of an element."""
         olds = self.machine.olds
         if element in olds:
             self.machine.olds = {key: value for key, value in olds.items() if key != element}
 
     def olds(self) -> Mapping[str, Any]:
-        """For snapshots: the contexts that `old` stands for in contracts of active states, by state."""
+        """The values of `old` in contracts of active states, by state, for snapshots."""
         return self.machine.olds
 
     def restore_olds(self, olds: Mapping[str, Any]) -> None:
-        """The same, from a snapshot."""
+        """Set the values of `old` from a snapshot."""
         self.machine.olds = {name: freeze(old, was_kept=True) for name, old in olds.items()}

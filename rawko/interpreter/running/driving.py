@@ -1,6 +1,6 @@
-"""Runs a machine macrostep by macrostep until nothing is due, within bounds, and says what will be due.
+"""Runs a machine macrostep by macrostep until nothing is due, within bounds; computes when something will be due.
 
-`once` is what executes one macrostep and passes it to subscribers: `Interpreter.execute_once`.
+`once` is a function that runs one macrostep and notifies subscribers: `Interpreter.execute_once`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ Once: TypeAlias = Callable[[], Step | None]
 
 
 def may_go_on(machine: Machine) -> bool:
-    """Whether something waits, or code must be asked that looks at the time."""
+    """Whether an event or timer is queued, or trusted code or an invariant must run because it may depend on the time.
+    """
     agenda, observer = machine.agenda, machine.observer
     return bool(agenda.queue or agenda.heap or machine.internal) or (
         observer is not None and not observer.is_listening_only
@@ -33,11 +34,11 @@ def execute(machine: Machine, once: Once, max_macrosteps: int, max_steps: int) -
     """Run macrosteps until nothing is due, at most `max_steps` of them if positive.
 
     Raises:
-        MacrostepLimitError: Without `max_steps`, where the machine goes on sending itself events.
+        MacrostepLimitError: `max_steps` is not positive, and the machine keeps sending itself events.
     """
     steps: list[Step] = []
     agenda = machine.agenda
-    limit = max_macrosteps + len(agenda.queue or ()) + len(agenda.heap or ())  # as `_limit`, without a call
+    limit = max_macrosteps + len(agenda.queue or ()) + len(agenda.heap or ())  # inline `_limit`
     while (step := once()) is not None:
         steps.append(step)
         if 0 < max_steps == len(steps) or (machine.observer is None and not may_go_on(machine)):
@@ -48,10 +49,10 @@ def execute(machine: Machine, once: Once, max_macrosteps: int, max_steps: int) -
 
 
 def run_to(machine: Machine, once: Once, event: Event, before: list[Step], max_macrosteps: int) -> Step:
-    """Run until nothing is due; the step of the event, which is queued, with what came before it.
+    """Run until nothing is due; return the step of the event, which must be queued, joined with the steps before it.
 
     Raises:
-        MacrostepLimitError: The machine goes on sending itself events.
+        MacrostepLimitError: The machine keeps sending itself events.
     """
     found: Step | None = None
     following: list[Step] = []
@@ -77,7 +78,7 @@ def run_to(machine: Machine, once: Once, event: Event, before: list[Step], max_m
 
 
 def executed_after(step: Step, execute: Callable[[], Sequence[Step]]) -> tuple[Step, ...]:
-    """What else there is to do after a step; an error tells that it has happened, too."""
+    """The steps that follow a step; a MacrostepLimitError gets this step as its first."""
     try:
         return tuple(execute())
     except MacrostepLimitError as error:
@@ -87,16 +88,16 @@ def executed_after(step: Step, execute: Callable[[], Sequence[Step]]) -> tuple[S
 def advance(
     clock: SimulatedClock, seconds: float, execute: Callable[[], Sequence[Step]], next_due: Callable[[], float | None]
 ) -> tuple[Step, ...]:
-    """Move a simulated clock, stopping at everything that becomes due on the way.
+    """Advance a simulated clock, stopping at each time at which something becomes due.
 
     Raises:
-        MacrostepLimitError: The machine goes on sending itself events that are due at once.
+        MacrostepLimitError: The machine keeps sending itself events that are due at once.
     """
     end = clock.time + seconds
     steps: list[Step] = []
     try:
         steps += execute()
-        # 0.7 and 0.1 are a little less than 0.8: what is due by so little later is due.
+        # 0.7 + 0.1 is a little less than 0.8: times that exceed the end only by rounding are due.
         while (due := next_due()) is not None and due <= end + 4 * ulp(end):
             clock.time = max(due, clock.time)
             steps += execute()
@@ -108,7 +109,7 @@ def advance(
 
 
 def next_due(machine: Machine) -> float | None:
-    """When something will happen by itself, in seconds of the clock; None: never without an event."""
+    """When something will become due without an event, in seconds of the clock; None if nothing will."""
     if machine.is_done:
         return None
     due = machine.agenda.next_due()
@@ -121,7 +122,7 @@ def next_due(machine: Machine) -> float | None:
 
 
 def is_at_rest(machine: Machine) -> bool:
-    """Whether nothing would come of a step now: nothing waits, no invariant or timed guard is asked."""
+    """Whether a step now would do nothing: nothing is due, and no invariant or timed guard must be checked."""
     return (
         not machine.is_done
         and not machine.internal
@@ -131,13 +132,13 @@ def is_at_rest(machine: Machine) -> bool:
 
 
 def _limit(machine: Machine, max_macrosteps: int) -> int:
-    """Macrosteps that a call may take: what waits now, be it much, is not the machine's own doing."""
+    """The bound on macrosteps of a call: events queued before it come on top, since they may be from elsewhere."""
     agenda = machine.agenda
     return max_macrosteps + len(agenda.queue or ()) + len(agenda.heap or ())
 
 
 def _with_earlier(found: Step, before: list[Step]) -> Step:
-    """One step to return for what ran before it too: its updates and effects come first."""
+    """The step with the microsteps, updates and effects of earlier steps before its own."""
     return Step(
         found.time,
         [micro for step in (*before, found) for micro in step.steps],

@@ -1,4 +1,4 @@
-"""Why an event is taken or not: `can` and `why_not`, without changing anything."""
+"""Explains why an event is taken or not: `can` and `why_not`, which change nothing."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from rawko.interpreter.stepping.observer import Undoable
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why one transition is not taken, or why there is none.
+    """Why one transition is not taken, or why there is no candidate.
 
     Attributes:
-        transition: Index in the chart; None where no transition of the configuration listens to the event.
+        transition: Index in the chart; None if no transition of the configuration listens to the event.
         source, targets: Of the transition.
-        reason: "guard", "inner fired" (also: an earlier one of the same state), "preempted", "error",
-            "not handled here", "unknown event", "not started" or "done".
+        reason: "guard", "inner fired" (also: an earlier one of the same state), "preempted", "error", "not handled
+            here", "unknown event", "not started" or "done".
         guard: The expression as the chart writes it.
-        values: Value of each guard name in the expression, in the order asked.
-        reads: Context fields that the guard looked at, with their values.
-        detail: For people: the error, who fired instead, where the event is handled, the nearest name.
+        values: Value of each guard name in the expression, in the order of evaluation.
+        reads: Context fields that the guard read, with their values.
+        detail: For people: the error, the transition that fired instead, the states that handle the event, or the
+            nearest event name.
     """
 
     reason: str
@@ -51,7 +52,7 @@ class Refusal:
 
 
 class _Recording(Record):
-    """The context, noting which fields are read."""
+    """The context; records which fields are read."""
 
     __slots__ = ("reads",)
 
@@ -67,18 +68,18 @@ class _Recording(Record):
     def __getattribute__(self, name: str) -> Any:
         value = super().__getattribute__(name)
         fields = super().__getattribute__("__dict__")
-        if name in fields and fields[name] is value:  # and not a method of that name
+        if name in fields and fields[name] is value:  # not a method of that name
             self.reads[name] = value
         return value
 
 
-for _name in ("get", "items", "values"):  # through `__getitem__`, which notes
+for _name in ("get", "items", "values"):  # these call `__getitem__`, which records the read
     setattr(_Recording, _name, Method(getattr(Mapping, _name)))
 
 
 @contextmanager
 def _looking(machine: Machine, event: Event) -> Iterator[None]:
-    """Guards are asked as of now; whatever trusted ones write is undone."""
+    """Let guards see the present time; then undo whatever trusted guards have written."""
     observation: Undoable | None = machine.observer
     marks = observation.mark() if observation is not None else None
     time = machine.time
@@ -102,7 +103,7 @@ def _ask(machine: Machine, guard: CompiledGuard | None, transition: int, event: 
 
 
 def can(machine: Machine, event: Event) -> bool:
-    """Whether the event would be taken at the clock's time. A raising guard counts as false."""
+    """Whether the event would be taken now. A guard that raises counts as false."""
     node = machine.node
     if node is None or machine.is_done:
         return False
@@ -119,12 +120,14 @@ def can(machine: Machine, event: Event) -> bool:
 def _holds(machine: Machine, guard: CompiledGuard | None, transition: int, event: Event) -> bool:
     try:
         return _ask(machine, guard, transition, event, machine.context)
-    except Exception:  # noqa: BLE001 - a guard may raise anything; then it does not let the event pass
+    except Exception:  # noqa: BLE001 - a guard may raise anything; then the event is not taken
         return False
 
 
 def why_not(machine: Machine, event: Event) -> tuple[Refusal, ...]:
-    """Each candidate transition that would not fire, leaf to root, with the reason; empty if nothing is refused."""
+    """Each candidate transition that would not fire, from the leaves to the root, with the reason; empty if all would
+    fire.
+    """
     node = machine.node
     if node is None:
         return (Refusal("not started"),)
@@ -202,7 +205,9 @@ def _leaves(structure: Structure, node: Node, state: int) -> list[int]:
 
 
 def _fired_below(structure: Structure, node: Node, state: int, fired: Mapping[int, int]) -> int | None:
-    """With SCXML's selection: a transition that fires below, where one does on the way up from every leaf."""
+    """With SCXML's selection: a transition that fires below `state` on the way up from every leaf; None if a leaf has
+    none.
+    """
     found: int | None = None
     for leaf in _leaves(structure, node, state):
         way = (leaf, *structure.ancestors[leaf])
@@ -214,7 +219,7 @@ def _fired_below(structure: Structure, node: Node, state: int, fired: Mapping[in
 
 
 def _in_order_of_leaves(structure: Structure, node: Node, chosen: list[int]) -> list[int]:
-    """With SCXML's selection: transitions by the first leaf from which they are come to."""
+    """With SCXML's selection: the chosen transitions in the order of the first leaf that reaches them."""
     by_source = {structure.source[transition]: transition for transition in chosen}
     found: dict[int, None] = {}
     for leaf in _leaves(structure, node, 0):
@@ -242,12 +247,12 @@ def _preempted(machine: Machine, node: Node, chosen: tuple[int, ...]) -> tuple[R
 
 
 def guard_seen(machine: Machine, node: Node, transition: int, event: Event) -> tuple[dict[str, Any], ...]:
-    """What a guard came to, as of now: the value of each name in it, and the context fields that it read."""
+    """The evaluation of a guard now: the value of each name in it, and the context fields that it read."""
     reads: dict[str, Any] = {}
     guard = machine.program.bound.guard(node, transition)
     try:
         _ask(machine, guard, transition, event, _Recording(machine.fields, reads))
-    except Exception:  # noqa: BLE001 - the value of the name that raises says so
+    except Exception:  # noqa: BLE001 - `_values` shows the error of the name that raises
         pass
     return _values(machine, node, machine.program.structure.transitions[transition].guard, event), reads
 

@@ -1,8 +1,8 @@
-"""The observed way through a microstep: state by state, with listeners, contracts and trusted code.
+"""Runs a microstep with an observer: state by state, with listeners, contracts and trusted code.
 
-Only interpreters that have any of these take it; for the others they cost nothing. The order of meta-events is
-sismic's: exits, transitions, entries, sent events, each at its place, live. `listeners` tells them, `contract_checks`
-asks the conditions.
+Only interpreters with one of these have an observer; the others pay nothing. The order of meta-events is sismic's:
+exits, transitions, entries, sent events, each sent when it happens. `listeners` calls the listeners, `contract_checks`
+checks conditions.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from rawko.interpreter.stepping.operations import run_operations
 
 
 class ChoiceWatch(Protocol):
-    """Hears how one machine chooses."""
+    """Is notified of the selections of one machine."""
 
     def chosen(self, rows: Rows, event: Event | None, transitions: tuple[int, ...]) -> None:
-        """These transitions are to be taken, before conflicts are resolved; also those that needed no guard."""
+        """Called with the selected transitions, before conflicts are resolved; also with those without guards."""
 
     def undone(self) -> None:
-        """The macrostep was rolled back; it may go on with `error.execution`."""
+        """The macrostep was rolled back; it may continue with `error.execution`."""
 
 
 class Observation(ContractChecks):
@@ -40,8 +40,8 @@ class Observation(ContractChecks):
 
     Attributes:
         is_open: A step has begun and not ended.
-        is_listening_only: No trusted code, and no invariants, which would have to be asked after every microstep.
-        choice_watch: Hears of every selection; set by `choices`.
+        is_listening_only: There is no trusted code, and no invariant that must be checked after every microstep.
+        choice_watch: Is notified of every selection; set by `choices`.
     """
 
     has_evaluator = False
@@ -64,7 +64,7 @@ class Observation(ContractChecks):
 
     @property
     def is_quiet(self) -> bool:
-        """Whether no listener hears this step, and nothing has to be asked after each microstep."""
+        """Whether no listener receives this step, and no contract must be checked after each microstep."""
         return self.is_listening_only and not self.listeners.current
 
     @property
@@ -73,7 +73,7 @@ class Observation(ContractChecks):
 
     @property
     def is_needed(self) -> bool:
-        """Whether there is more to it than listeners."""
+        """Whether the observer is needed even without listeners."""
         has_conditions = bool(self.conditions) and not self.program.bound.checks_inline
         return has_conditions or self.has_evaluator or self.choice_watch is not None
 
@@ -81,7 +81,7 @@ class Observation(ContractChecks):
 
     @property
     def live(self) -> set[int] | None:
-        """The active states in mid-step; None between steps."""
+        """The active states during a microstep; None between steps."""
         plan, node = self._told, self.machine.node
         if plan is None or node is None:
             return self._live
@@ -115,7 +115,7 @@ class Observation(ContractChecks):
             listeners.begin(now)
 
     def step_ended(self) -> None:
-        """Tell the end of a step, once. In a macrostep, this is the last thing that may undo it."""
+        """Notify listeners of the end of a step, once. In a macrostep, this is the last call that may still undo it."""
         if self.is_open:
             self._live = self._told = None
             try:
@@ -128,7 +128,7 @@ class Observation(ContractChecks):
             self.is_open = False
 
     def step_failed(self) -> None:
-        """The step has raised: its own error is on its way, and must not hide behind a listener's."""
+        """Notify listeners of the end of a step that raised; an error of a listener must not hide the step's own."""
         self._live = self._told = None
         self.listeners.tell_quietly(STEP_ENDED)
         self.is_open = False
@@ -150,7 +150,7 @@ class Observation(ContractChecks):
             self.choice_watch.chosen(rows, event, transitions)
 
     def tell(self, plan: Plan, event: Event | None) -> None:
-        """The meta-events of a macrostep that runs no code and is bound by no contract."""
+        """Send the meta-events of a macrostep that runs no code and that no contract binds."""
         if self.choice_watch is not None:
             self._tell_choice(self.choice_watch, event)
         listeners = self.listeners
@@ -159,9 +159,9 @@ class Observation(ContractChecks):
         news = plan.news or self.program.bound.news(plan)
         told: MetaEvent = EventConsumed(event)
         try:
-            for listener in listeners.current:  # looked up each time: a listener may leave
+            for listener in listeners.current:  # read anew each time: a listener may detach another
                 listener(told)
-            self._told, count = plan, 0  # what is active meanwhile is worked out for those who ask
+            self._told, count = plan, 0  # `live` computes the active states on request
             for what in news:
                 self._told_count = count = count + 1
                 told = TransitionProcessed(what, event) if isinstance(what, Transition) else what
@@ -172,7 +172,7 @@ class Observation(ContractChecks):
         self._told = None
 
     def _tell_choice(self, watch: ChoiceWatch, event: Event | None) -> None:
-        """The selection of a macrostep that needed none: no guard has a say in it."""
+        """Notify the choice watch of a selection that was made without calling `choose`, since no guard decides it."""
         machine, program = self.machine, self.program
         assert machine.node is not None and event is not None
         rows = program.rows(machine.node, program.structure.event_key(event.name))
@@ -210,9 +210,9 @@ class Observation(ContractChecks):
             self.listeners.tell(self.program.bound.entry_events[block.element])
 
     def _bound_microstep(self, plan: Plan) -> None:
-        """The same without listeners: only elements with a contract are checked."""
+        """The same without listeners: only checks elements that have a contract."""
         names, bound, event, run = self.program.structure.names, self.bound, self.machine.event, self.run
-        self._told, self._told_count = plan, 0  # what is active meanwhile is worked out for those who ask
+        self._told, self._told_count = plan, 0  # `live` computes the active states on request
         exits, transitions, entries = self.program.bound.blocks(plan)
         for block in exits:
             if block.operations:
@@ -264,19 +264,19 @@ class Observation(ContractChecks):
             self.listeners.tell(TransitionProcessed(self.program.structure.transitions[block.element], event))
 
     def microstep_ended(self, sent: list[Any]) -> None:
-        """Sent events in order, then the invariants of all active states."""
-        self._live = None  # the machine's own configuration is the new one from here on
+        """Send meta-events of the sent events in order, then check the invariants of all active states."""
+        self._live = None  # the machine's own configuration is up to date from here on
         if sent and self.listeners.current:
             self.listeners.tell_sent(sent)
         if not self.machine.is_done:
             self.check_invariants(self.machine.event)
 
     def closing(self, state: int, operations: tuple[Operation, ...]) -> None:
-        """Exit code of a state that stays in the configuration of a finished machine."""
+        """Run the exit code of a state that stays in the configuration of a machine that has ended."""
         self.run_exit(Block(state, operations))
 
     def run(self, operations: tuple[Operation, ...]) -> None:
-        """Carry out operations in the transaction of the current macrostep."""
+        """Run operations in the transaction of the current macrostep."""
         work = self.machine.work
         assert work is not None
         run_operations(self.machine, work, operations)
@@ -307,8 +307,9 @@ class Observation(ContractChecks):
 
     @property
     def looks_when_idle(self) -> bool:
-        """Whether something is to be looked at though nothing has happened. Code may look at the time; invariants of
-        names do not, and were asked at the end of the last step."""
+        """Whether code must run although no event is due. Code may read the time; invariants made of bound guards may
+        not, and were checked at the end of the last step.
+        """
         return self.has_evaluator
 
     def next_timed_guard(self) -> float | None:
@@ -323,8 +324,8 @@ class Observation(ContractChecks):
         self._live = self._told = None
 
     def restored(self, context: Mapping[str, Any], entry: Mapping[str, float], idle: Mapping[str, float]) -> None:
-        """A snapshot was restored: its values, which are the evaluator's from now on."""
+        """A snapshot was restored: hand its values to the evaluator, which owns them from now on."""
 
     def times(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        """When states were entered, and when something happened in them last, for trusted code; in seconds."""
+        """By state: times of entry, and times of the last activity, in seconds; empty without trusted code."""
         return {}, {}

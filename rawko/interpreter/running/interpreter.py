@@ -1,9 +1,9 @@
-"""The face of a machine for those who embed it: `Interpreter`.
+"""`Interpreter`, the public interface of a machine.
 
-It is sans-IO: it opens nothing, waits for nothing, reads only the clock that it is given. A macrostep returns what
-changed and what the runtime must do. The rules are SCXML's, with XState's transition domain and sismic's
-eventless-before-external order (docs/semantics.md). The state of the machine is a `Machine`; the functions of
-`rawko.interpreter.stepping` move it, on plans from `rawko.interpreter.compiled`.
+It is sans-IO: it does no input or output, never waits, and reads only the clock that it is given. A macrostep returns
+what changed and the effects that the runtime must carry out. The rules are SCXML's, with XState's transition domain and
+sismic's eventless-before-external order (docs/semantics.md). The state of the machine is a `Machine`; the functions of
+`rawko.interpreter.stepping` change it, by plans from `rawko.interpreter.compiled`.
 """
 
 from __future__ import annotations
@@ -62,21 +62,22 @@ class Interpreter(SismicFace):
     """A running statechart.
 
     Args:
-        chart: From `rawko.load_chart`. A sismic Statechart is taken by `from_sismic`.
+        chart: From `rawko.load_chart`. For a sismic Statechart use `from_sismic`.
         bindings: The functions that the chart names.
-        input: First values of context fields; checked by the context model where the chart names one.
+        input: First values of context fields; checked by the context model, if the chart names one.
         clock: A sismic clock; a simulated one at 0 by default.
         ignore_contract: Skip all contract conditions.
-        max_microsteps: In one macrostep. One that comes back to where it was is an error long before.
-        max_macrosteps: In one call of `send`, `execute` or `advance`, beside those for events that waited before: a
+        max_microsteps: Bound on one macrostep. A macrostep that repeats the same microsteps is usually found long
+            before.
+        max_macrosteps: Bound on one call of `send`, `execute` or `advance`, beside the events queued before the call: a
             machine that sends itself an event in every step never comes to rest.
 
     Raises:
-        BindingError: Names of the chart that are not bound, with their positions.
+        BindingError: Names of the chart are not bound; lists them with their positions.
         ContextError: Input that the context model refuses.
         UntrustedCodeError: The chart holds Python code.
 
-    Not thread-safe: one interpreter belongs to one thread at a time; charts, bindings and plans are shared freely.
+    Not thread-safe: one thread at a time may use an interpreter; charts, bindings and plans may be shared by threads.
     """
 
     def __init__(
@@ -140,8 +141,8 @@ class Interpreter(SismicFace):
     ) -> Interpreter:
         """An interpreter of a plain sismic statechart; its Python code runs only with `trusted=True`.
 
-        The statechart is copied: changing it later changes nothing here. Fits wherever sismic takes an
-        `interpreter_klass`: `functools.partial(Interpreter.from_sismic, trusted=True)`.
+        The statechart is copied: later changes of it have no effect here. Usable as sismic's `interpreter_klass`:
+        `functools.partial(Interpreter.from_sismic, trusted=True)`.
 
         Raises:
             UntrustedCodeError: The statechart holds code, and `trusted` is False.
@@ -175,11 +176,12 @@ class Interpreter(SismicFace):
         max_microsteps: int = MAX_MICROSTEPS,
         max_macrosteps: int = MAX_MACROSTEPS,
     ) -> Interpreter:
-        """An interpreter of a chart that may hold Python code, evaluated as sismic does, or by the chart's data model.
+        """An interpreter of a chart that may hold Python code, evaluated by sismic's rules, or by the chart's data
+        model.
 
         Args:
-            session_id: What `_sessionid` says in a chart with SCXML's data model; the chart's name by default.
-            http_location: Where such a machine is reached by HTTP, if it is.
+            session_id: Value of `_sessionid` in a chart with SCXML's data model; the chart's name by default.
+            http_location: The address at which such a machine receives HTTP events, if it does.
 
         Raises:
             UntrustedCodeError: The chart holds code, and `trusted` is False.
@@ -224,22 +226,22 @@ class Interpreter(SismicFace):
 
     @property
     def context(self) -> Record:
-        """The context: a live, read-only view. Of a trusted chart: the evaluator's own mapping."""
+        """The context: a live, read-only view. For a trusted chart: the evaluator's own mapping."""
         return cast("Record", self._machine.visible_context)
 
     @property
     def input(self) -> Record:
-        """What the machine was made with; it is read when the machine starts, and not part of a snapshot afterwards."""
+        """The input given to the constructor; it is read at the start, and not part of later snapshots."""
         return self._machine.input
 
     @property
     def output(self) -> Any:
-        """What the machine gave when it finished; None before."""
+        """The output of a machine that has ended; None before."""
         return self._machine.output
 
     @property
     def final(self) -> bool:
-        """Whether the machine has finished. Its last configuration is kept."""
+        """Whether the machine has ended. Its last configuration remains readable."""
         return self._machine.is_done
 
     @property
@@ -276,8 +278,8 @@ class Interpreter(SismicFace):
         """Enter the first configuration.
 
         Raises:
-            NotRunningError: It has started already.
-            ActionError: An entry action failed; the machine is as if never started.
+            NotRunningError: The machine has started already.
+            ActionError: An entry action failed; the machine is as before the start.
         """
         if self._machine.node is not None:
             raise NotRunningError("the machine has started already")
@@ -286,17 +288,17 @@ class Interpreter(SismicFace):
         return step
 
     def send(self, name: str, /, **data: Any) -> Step:
-        """Send an event and run until nothing is due; starts the machine if need be.
+        """Send an event and run until nothing is due; starts the machine if it has not started.
 
         Returns:
-            The step that consumed the event, with its receipt, updates and effects. Steps for events that the
-            machine sent to itself are in `following`; steps for what was due before are run first, as `execute`
-            would (read `queue` and `execute_once` for full control).
+            The step that consumed the event, with its receipt, updates and effects. Steps for events that the machine
+            sent to itself are in `following`; events that were due before are processed first, as by `execute` (use
+            `queue` and `execute_once` for full control).
 
         Raises:
             ActionError: A guard, action or contract failed and the machine does not handle `error.execution`.
             EventlessCycleError, MacrostepLimitError: The machine does not come to rest.
-            InterpreterError: Called in mid-step; `queue` is what guards, actions, listeners and subscribers may call.
+            InterpreterError: Called in mid-step; guards, actions, listeners and subscribers may call only `queue`.
         """
         if name.__class__ is not str:
             name = exact_text(name, "event")
@@ -311,7 +313,7 @@ class Interpreter(SismicFace):
         node, agenda = machine.node, machine.agenda
         if node is None or agenda.queue or agenda.heap or machine.internal or machine.is_busy or machine.is_done:
             return self._send_queued(event)
-        # Nothing waits: the event need not go through the queue.
+        # Nothing is queued: the event need not pass through the queue.
         if observer is None:
             clock = machine.clock
             if clock.__class__ is SimulatedClock and not clock._play:
@@ -337,7 +339,7 @@ class Interpreter(SismicFace):
         return step
 
     def _with_following(self, event: Event, step: Step) -> Step:
-        if step._steps[0].event is not event:  # a listener has put something before it
+        if step._steps[0].event is not event:  # a listener has queued an event before it
             return run_to(self._machine, self.execute_once, event, [step], self._max_macrosteps)
         if may_go_on(self._machine):
             step.following = executed_after(step, self.execute)
@@ -355,14 +357,14 @@ class Interpreter(SismicFace):
         return step
 
     def _tell_subscribers(self, step: Step) -> None:
-        """All of them, whatever one raises: the step has happened."""
+        """Call all subscribers, even if one raises: the step has happened."""
         failure: Exception | None = None
         self._machine.is_busy = True
         try:
             for subscriber in self._subscribers.values():
                 try:
                     subscriber(step)
-                except Exception as error:  # noqa: BLE001 - goes to the caller, after the others were told
+                except Exception as error:  # noqa: BLE001 - raised after all were called
                     failure = failure or error
         finally:
             self._machine.is_busy = False
@@ -370,7 +372,7 @@ class Interpreter(SismicFace):
             raise failure
 
     def _send_queued(self, event: Event) -> Step:
-        """Send an event to a machine that may have to start, or to do something else first."""
+        """Send an event to a machine that must start, or process queued events, first."""
         machine = self._machine
         machine.require_idle()
         before: list[Step] = []
@@ -385,11 +387,11 @@ class Interpreter(SismicFace):
     ) -> Self:
         """Queue events without processing them; sismic's own signature.
 
-        A parameter `delay` (seconds) holds the event back, and so does that of a plain sismic event. In an `Event`
-        of ours, a field of this name is payload like any other.
+        A parameter `delay` (seconds) delays the event, and so does that of a plain sismic event. In rawko's `Event` a
+        field of this name is payload like any other.
 
         Raises:
-            NotJsonError: A payload that is not JSON; nothing more is queued.
+            NotJsonError: A payload is not JSON; the events after it are not queued.
         """
         if event_or_name.__class__ is str and not event_or_names and not parameters:
             self._machine.push(make_event(event_or_name, NO_DATA))
@@ -398,33 +400,35 @@ class Interpreter(SismicFace):
         return self
 
     def know_reachable(self, is_reachable: Callable[[str], bool]) -> None:
-        """Tell code in SCXML's data model whom it can send to: what reaches no machine is an error at once."""
+        """Set the test by which code in SCXML's data model learns at once that a target of `send` is unreachable."""
         if self._observation is not None and self._observation.has_data_model:
             self._observation.is_reachable = is_reachable
 
     def queue_heard(self, name: str, data: Mapping[str, Any]) -> None:
-        """Queue a meta-event of another machine with its payload as it is: events and contexts are no JSON."""
+        """Queue a meta-event of another machine with its payload unchanged: it holds events and contexts, which are not
+        JSON.
+        """
         self._machine.push(make_event(name, data))
 
     def queue_first(self, event: Event) -> None:
-        """Queue an event before all that wait."""
+        """Queue an event before all that are queued."""
         self._machine.agenda.push_front(self._machine.now, event)
 
     def execute(self, max_steps: int = -1) -> list[Step]:
-        """Run macrosteps until nothing is due, at most `max_steps` of them if positive; a list of steps.
+        """Run macrosteps until nothing is due, at most `max_steps` of them if positive; return their steps.
 
         Raises:
-            MacrostepLimitError: Without `max_steps`, where the machine goes on sending itself events.
+            MacrostepLimitError: `max_steps` is not positive, and the machine keeps sending itself events.
         """
         return execute(self._machine, self.execute_once, self._max_macrosteps, max_steps)
 
     def advance(self, seconds: float) -> tuple[Step, ...]:
-        """Move a simulated clock, stopping at everything that becomes due on the way.
+        """Advance a simulated clock, stopping at each time at which something becomes due.
 
         Raises:
             TypeError: The clock is not a simulated one.
             ValueError: `seconds` < 0.
-            MacrostepLimitError: The machine goes on sending itself events that are due at once.
+            MacrostepLimitError: The machine keeps sending itself events that are due at once.
         """
         clock = self.clock
         if not isinstance(clock, SimulatedClock):
@@ -434,21 +438,23 @@ class Interpreter(SismicFace):
         return advance(clock, seconds, self.execute, self.next_due)
 
     def next_due(self) -> float | None:
-        """When something will happen by itself, in seconds of the clock; None: never without an event."""
+        """When something will become due without an event, in seconds of the clock; None if nothing will."""
         return next_due(self._machine)
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether nothing would come of a step now: nothing waits, no invariant or timed guard is asked."""
+        """Whether a step now would do nothing: nothing is due, and no invariant or timed guard must be checked."""
         return is_at_rest(self._machine)
 
     # ------------------------------------------------------------ invocations
 
     def complete_invocation(self, id: str, number: int, output: Any = None, *, was_running: bool = False) -> bool:
-        """An actor has finished: queue `done.invoke.<id>`. False if that invocation is over: then it is dropped.
+        """Report that an actor has finished: queue `done.invoke.<id>`. False if that invocation has ended: the event is
+        dropped.
 
         Args:
-            was_running: It came while the invocation was running, and is to be heard though it is over now.
+            was_running: The invocation was running when the actor finished, so queue the event even if it has ended
+                since.
         """
         name = f"done.invoke.{id}"
         return push_from_actor(
@@ -456,7 +462,7 @@ class Interpreter(SismicFace):
         )
 
     def fail_invocation(self, id: str, number: int, error: Any, *, was_running: bool = False) -> bool:
-        """An actor has failed: queue `error.invoke.<id>` with `error`. False if that invocation is over.
+        """Report that an actor has failed: queue `error.invoke.<id>` with `error`. False if that invocation has ended.
 
         With `errors: scxml` the event is SCXML's: `error.communication`.
         """
@@ -464,17 +470,18 @@ class Interpreter(SismicFace):
         return push_from_actor(self._machine, id, number, name, {"error": error}, is_end=True, was_running=was_running)
 
     def deliver(self, id: str, number: int, event: str, data: Mapping[str, Any], *, was_running: bool = False) -> bool:
-        """Queue an event from an actor (C-25). False if that invocation is over."""
+        """Queue an event from an actor (C-25). False if that invocation has ended."""
         return push_from_actor(self._machine, id, number, event, data, is_end=False, was_running=was_running)
 
     # ------------------------------------------------------------ asking
 
     def can(self, event: str, /, **data: Any) -> bool:
-        """Whether an event would be taken now. Nothing is changed; a guard that raises counts as false."""
+        """Whether an event would be taken now. Changes nothing; a guard that raises counts as false."""
         return can(self._machine, make_event(event, payload(self._machine, event, data)))
 
     def why_not(self, event: str, /, **data: Any) -> tuple[Refusal, ...]:
-        """Why an event would not be taken now: each candidate with the guards that denied it and what they read."""
+        """Why an event would not be taken now: each refused candidate with its guards and the context fields they read.
+        """
         return why_not(self._machine, make_event(event, payload(self._machine, event, data)))
 
     # ------------------------------------------------------------ snapshots
@@ -488,9 +495,9 @@ class Interpreter(SismicFace):
         return take_snapshot(self._machine)
 
     def snapshot_json(self) -> str:
-        """The snapshot as JSON text without spaces, in less than half of the time that `json.dumps(snapshot())` takes.
+        """The snapshot as JSON text without spaces, in less than half of the time of `json.dumps(snapshot())`.
 
-        Equal machines give equal texts. Characters beyond ASCII stand as themselves: encode it as UTF-8 to keep it.
+        Equal machines give equal texts. Characters beyond ASCII are not escaped: encode the text as UTF-8 to store it.
 
         Raises:
             SnapshotError: As `snapshot`.
@@ -498,29 +505,29 @@ class Interpreter(SismicFace):
         return snapshot_text(self._machine)
 
     def restore(self, snapshot: Mapping[str, Any] | str | bytes) -> Step:
-        """Go on exactly where a snapshot was taken; this machine must be fresh (not started).
+        """Continue exactly where a snapshot was taken; this machine must be fresh (not started).
 
         Args:
-            snapshot: What `snapshot` gave, or its JSON text (which takes less time than parsing it first).
+            snapshot: From `snapshot`, or its JSON text (faster than parsing the text first).
 
         Returns:
-            A step whose effects restart what was running, by each invocation's policy.
+            A step whose effects restart the invocations that were running, by the policy of each.
 
         Raises:
-            SnapshotError: It does not fit this chart, or is damaged; the machine is unchanged.
+            SnapshotError: The snapshot does not fit this chart, or is damaged; the machine is unchanged.
         """
         return restore_into(self._machine, snapshot)
 
     def release(self, id: str) -> Step:
-        """Start an invocation that a restore held back (policy `ask`).
+        """Start an invocation that a restore suspended (policy `ask`).
 
         Raises:
-            SnapshotError: No invocation of that id is held.
+            SnapshotError: No invocation of that id is suspended.
         """
         return release(self._machine, id)
 
     def checkpoint(self) -> dict[str, Any]:
-        """The machine as it is, for `roll_back_to`: cheaper than a snapshot, and not limited to JSON.
+        """The present state of the machine, for `roll_back_to`: cheaper than a snapshot, and not limited to JSON.
 
         Raises:
             InterpreterError: Called in mid-step.
@@ -528,7 +535,7 @@ class Interpreter(SismicFace):
         return take_checkpoint(self._machine)
 
     def roll_back_to(self, checkpoint: Mapping[str, Any]) -> None:
-        """Be again as at the checkpoint.
+        """Restore the machine to a checkpoint.
 
         Raises:
             InterpreterError: Called in mid-step.
@@ -538,9 +545,10 @@ class Interpreter(SismicFace):
     # ------------------------------------------------------------ listeners
 
     def subscribe(self, subscriber: Callable[[Step], Any]) -> Callable[[], None]:
-        """Call `subscriber` with every step, once it has happened; what it raises goes to the caller of the step.
+        """Call `subscriber` with every step after it has happened; its errors go to the caller of the step.
 
-        It may queue events, and not execute them. Costs next to nothing; to look into steps, `attach` a listener.
+        It may queue events, but not execute them. Costs next to nothing; to observe the parts of a step, `attach` a
+        listener.
 
         Returns:
             A function that ends the subscription; it may be called more than once.
@@ -556,7 +564,7 @@ class Interpreter(SismicFace):
     # ------------------------------------------------------------ what is left to it by `SismicFace`
 
     def _property_machine(self, statechart: Any, interpreter_klass: Callable[..., Any] | None) -> Any:
-        """A machine for a property statechart, on this one's time; see `bind_property_statechart`."""
+        """A machine for a property statechart, with this machine's time; see `bind_property_statechart`."""
         clock = SynchronizedClock(self)
         if interpreter_klass is not None:
             return interpreter_klass(statechart, clock=clock)

@@ -1,4 +1,4 @@
-"""The listeners of one interpreter, and the two kinds that sismic has: those that pass events on, and property
+"""The listeners of one interpreter, and sismic's two kinds of listeners: `bind`, which passes events on, and property
 statecharts.
 """
 
@@ -19,13 +19,13 @@ Listener: TypeAlias = Callable[[MetaEvent], Any]
 
 
 class Listeners:
-    """Those who hear the meta-events of one machine, in the order in which they were attached.
+    """The receivers of the meta-events of one machine, in the order in which they were attached.
 
-    One that is attached in mid-step hears from the next step on; one that is detached hears nothing more.
+    A listener attached in mid-step receives events from the next step on; a detached one receives none at once.
 
     Attributes:
-        attached: All of them.
-        current: Those of the step that has begun.
+        attached: All listeners.
+        current: The listeners of the running step.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Listeners:
         self._properties: tuple[PropertyListener, ...] = ()
 
     def detach(self, listener: Listener) -> None:
-        """Forget a listener, at once.
+        """Remove a listener at once.
 
         Raises:
             ValueError: It is not attached.
@@ -44,7 +44,9 @@ class Listeners:
         self._properties = tuple(found for found in self._properties if found != listener)
 
     def begin(self, now: float) -> None:
-        """A step begins: nothing is left to be undone, so errors of listeners go to the caller as they are."""
+        """Notify listeners of the beginning of a step. Nothing needs undoing yet, so their errors go to the caller
+        unchanged.
+        """
         attached = tuple(self.attached)
         if self.current != attached:
             self.current = attached
@@ -56,10 +58,10 @@ class Listeners:
             listener(event)
 
     def tell(self, event: MetaEvent) -> None:
-        """Tell all of them.
+        """Call all listeners.
 
         Raises:
-            ListenerFailed: One has raised; the step is to be undone.
+            ListenerFailed: A listener raised; the step must be undone.
         """
         for listener in self.current:
             try:
@@ -68,29 +70,30 @@ class Listeners:
                 raise ListenerFailed(error) from error
 
     def tell_quietly(self, event: MetaEvent) -> None:
-        """Tell all but property statecharts of a step that has failed; its own error must not hide behind another."""
+        """Call all but property statecharts after a step has failed; errors of listeners must not hide the step's own.
+        """
         for listener in self.current:
             if not isinstance(listener, PropertyListener):
                 try:
                     listener(event)
-                except Exception:  # noqa: BLE001 - the step's own error is on its way to the caller
+                except Exception:  # noqa: BLE001 - the caller gets the step's own error
                     continue
 
     def roll_back(self) -> None:
-        """What they were told has not happened."""
+        """Notify listeners that the step was rolled back, and reset property statecharts."""
         self.tell_quietly(STEP_ROLLED_BACK)
         for property_ in self._properties:
             property_.reset()
 
     def resume(self, now: float, event: Event | None) -> None:
-        """Tell property statecharts the beginning of the step again, which they forgot."""
+        """Send property statecharts the beginning of the step again, since they were reset."""
         for property_ in self._properties:
             property_(MetaEvent("step started", time=now))
             if event is not None:
                 property_(MetaEvent("event consumed", event=event))
 
     def tell_sent(self, sent: list[Any]) -> None:
-        """Tell of events that a microstep has sent, as sismic announces them, so that `bind` passes them on."""
+        """Send meta-events of events that a microstep has sent, in sismic's form, so that `bind` passes them on."""
         for event in sent:
             if isinstance(event, MetaEvent):
                 self.tell(event)
@@ -106,7 +109,7 @@ def _as_internal(event: SismicEvent) -> InternalEvent:
 
 
 class BoundListener:
-    """Passes sent events on, as plain sismic events; payloads may have fields of any name."""
+    """Passes sent events to a receiver, as plain sismic events; payloads may have fields of any name."""
 
     def __init__(self, receive: Callable[[SismicEvent], Any]) -> None:
         self._receive = receive
@@ -119,7 +122,7 @@ class BoundListener:
 
 
 class PropertyListener:
-    """Feeds meta-events to a property statechart, which objects by reaching its final state."""
+    """Sends meta-events to a property statechart, which reports a violation by reaching its final state."""
 
     def __init__(self, interpreter: Any) -> None:
         self.interpreter = interpreter
@@ -132,11 +135,11 @@ class PropertyListener:
             raise PropertyStatechartError(self.interpreter)
 
     def mark(self) -> None:
-        """Remember the property's state, so that a rolled back step leaves no trace in it."""
+        """Record the property's state, so that a rolled back step leaves no trace in it."""
         checkpoint = getattr(self.interpreter, "checkpoint", None)
         self._mark = checkpoint() if checkpoint is not None else None
 
     def reset(self) -> None:
-        """Be as when the step began."""
+        """Restore the property's state at the beginning of the step."""
         if self._mark is not None:
             self.interpreter.roll_back_to(self._mark)

@@ -1,4 +1,4 @@
-"""How events come into the queues of a machine: from callers, from sismic's tools, from actors. Nothing is executed."""
+"""Queues events from callers, from sismic's tools and from actors. Nothing is executed here."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from rawko.interpreter.stepping.machine import Machine
 
 
 def payload(machine: Machine, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """A payload as the machine keeps it: frozen JSON, but for trusted code, which takes any value.
+    """A payload as the machine stores it: frozen JSON; with trusted code, which takes any value, a plain copy.
 
     Raises:
-        NotJsonError: Something in it is not JSON.
+        NotJsonError: A part of it is not JSON.
     """
     if not data or machine.holds_any_value:
         return dict(data)
@@ -28,10 +28,10 @@ def payload(machine: Machine, name: str, data: Mapping[str, Any]) -> dict[str, A
 
 
 def queue_all(machine: Machine, items: Iterable[str | SismicEvent], parameters: Mapping[str, Any]) -> None:
-    """Queue events in their order. `parameters` are the payload of those that are names.
+    """Queue events in order. `parameters` are the payload of the items that are names.
 
     Raises:
-        NotJsonError: A payload that is not JSON; nothing more is queued.
+        NotJsonError: A payload is not JSON; the events after it are not queued.
     """
     for item in items:
         if isinstance(item, str):
@@ -42,7 +42,7 @@ def queue_all(machine: Machine, items: Iterable[str | SismicEvent], parameters: 
 
 
 def _queue_event(machine: Machine, event: SismicEvent) -> None:
-    # Meta-events carry events and are queued by listeners, for property statecharts: no JSON, and theirs.
+    # Listeners queue meta-events for property statecharts; these carry events, which are not JSON.
     if not isinstance(event, SismicEvent):
         raise NotJsonError("event", event, "a text, or an Event")
     name = exact_text(event.name, "event")
@@ -69,10 +69,10 @@ def _queue_delayed(machine: Machine, name: str, data: Mapping[str, Any], delay: 
 def push_from_actor(
     machine: Machine, id: str, number: int, name: str, data: Mapping[str, Any], *, is_end: bool, was_running: bool
 ) -> bool:
-    """Queue an event from an actor. False if its invocation is over, and the event is dropped.
+    """Queue an event from an actor. False if its invocation has ended, and the event is dropped.
 
     Args:
-        was_running: It came while the invocation was running, and is to be heard though it is over now.
+        was_running: The invocation was running when the event was sent, so queue it even if it has ended since.
     """
     invocation = machine.invocations.get(id)
     is_running = invocation is not None and invocation.number == number

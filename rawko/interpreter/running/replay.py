@@ -1,8 +1,8 @@
-"""Replaying recorded steps: a machine is driven through the same events at the same times, exactly.
+"""Replays recorded steps: sends a machine the same events at the same times.
 
-Guards, actions and inputs are pure functions of context and event, and the clock is the row's: the same event gives
-the same step. What the machine had queued itself is consumed from its own queue; what came from outside is put in
-front of it.
+Guards, actions and inputs are pure functions of context and event, and the clock is set to the row's time: so the same
+event gives the same step. Events that the machine had queued itself come from its own queue; events from outside are
+put before them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ENDS = ("done.invoke.", "error.invoke.")
 
 
 class ReplayClock(Clock):
-    """A clock that is set; it may go back, as clocks of other machines do."""
+    """A clock that is set by its user; it may go back, as clocks of other machines do."""
 
     def __init__(self, time: float = 0.0) -> None:
         self._now = time
@@ -39,16 +39,16 @@ class ReplayClock(Clock):
 
 
 def restore_as_it_was(machine: Interpreter, snapshot: Mapping[str, Any]) -> None:
-    """Fill a fresh machine without bringing anything back to life: timers and invocations stay as recorded.
+    """Fill a fresh machine without restarting anything: timers and invocations stay as recorded.
 
     Raises:
-        SnapshotError: It does not fit.
+        SnapshotError: The snapshot does not fit.
     """
     restore_into(machine._machine, snapshot, as_is=True)
 
 
 def replay_step(machine: Interpreter, event: Mapping[str, Any] | None) -> Step | None:
-    """The macrostep that consumed `event` ({"name", "data"}, perhaps "from"); None: the start, or what was due."""
+    """The macrostep for `event` ({"name", "data"}, perhaps "from"); for None, the start or whatever is due."""
     if not machine.is_started:
         return machine.start()
     if event is not None and not _is_next(machine, event):
@@ -57,10 +57,10 @@ def replay_step(machine: Interpreter, event: Mapping[str, Any] | None) -> Step |
 
 
 def _is_next(machine: Interpreter, event: Mapping[str, Any]) -> bool:
-    """Whether the machine would take this very event by itself now."""
+    """Whether the machine would take this event by itself now."""
     first = machine._machine.agenda.peek(machine.clock.time)
     if isinstance(first, Timer):
-        if first.number:  # a timeout says nothing yet; what it will say is made when it fires
+        if first.number:  # the event of a timeout is made only when it fires
             return bool(first.event == event["name"] and _is_timeout(event))
         return bool(first.target is None and first.event == event["name"] and thaw(first.data) == event["data"])
     return first is not None and first.name == event["name"] and thaw(first.data) == event["data"]
@@ -72,7 +72,7 @@ def _is_timeout(event: Mapping[str, Any]) -> bool:
 
 
 def _made(machine: Interpreter, event: Mapping[str, Any]) -> Event:
-    """The event as it came from outside; the end of an invocation ends it again."""
+    """The event as it came from outside; if it reports the end of an invocation, it ends that invocation."""
     name, data = event["name"], event["data"]
     sender = machine.invocations.get(event.get("from", ""))
     if sender is not None:

@@ -1,6 +1,6 @@
-"""A machine filled from a snapshot, so that it goes on exactly there; `checked_snapshot` checks it before.
+"""Fills a machine from a snapshot, so that it continues exactly there; `checked_snapshot` checks the snapshot first.
 
-Held invocations are released here, too; `snapshots` takes snapshots.
+Also releases suspended invocations; `snapshots` takes snapshots.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def restore_into(machine: Machine, snapshot: Mapping[str, Any] | str | bytes, *,
     """Fill a fresh machine; everything is checked before anything is changed.
 
     Args:
-        snapshot: As `take_snapshot` gives it, or as JSON text.
-        as_is: Leave timers and invocations as they were, whatever their policies say: for replaying what came next.
+        snapshot: From `take_snapshot`, or as JSON text.
+        as_is: Leave timers and invocations as recorded, whatever their policies: for replaying the steps that followed.
 
     Raises:
         SnapshotError: See `Interpreter.restore`.
@@ -53,7 +53,7 @@ def _parsed(text: str | bytes) -> Any:
 
 
 def _kept(value: Any, where: str) -> Any:
-    """A value of a snapshot that the caller gave as data, frozen."""
+    """A value of a snapshot that the caller passed as data, frozen."""
     return freeze(value, where, was_kept=True)
 
 
@@ -63,7 +63,7 @@ def _parsed_part(value: Any, _where: str) -> Any:
 
 
 def _fill(machine: Machine, checked: CheckedSnapshot, *, as_is: bool) -> Step:
-    """Nothing here can fail."""
+    """Fill the machine from checked data; cannot fail."""
     now = machine.now
     machine.fields.clear()
     machine.fields.update(fields_of(checked.context))
@@ -76,7 +76,8 @@ def _fill(machine: Machine, checked: CheckedSnapshot, *, as_is: bool) -> Step:
     machine.seq, machine.number = checked.seq, checked.number
     machine.time = now
     _fill_observation(machine, checked)
-    if not (checked.invocations or checked.timers or checked.external):  # nothing waits, as in a fresh machine
+    # Nothing queued or running: the fresh machine's agenda will do
+    if not (checked.invocations or checked.timers or checked.external):
         return Step(now, [], node=machine.node)
     agenda = machine.agenda = Agenda()
     for time, seq, event in checked.external:
@@ -106,9 +107,9 @@ def _fill_observation(machine: Machine, checked: CheckedSnapshot) -> None:
 
 
 def _revive(machine: Machine, checked: CheckedSnapshot, now: float, timeouts: dict[int, Timer]) -> list[Effect]:
-    """Bring invocations back by their policy; those whose end is queued already need nothing.
+    """Restart invocations by their policies; skips those whose end is queued already.
 
-    A new attempt gets its whole time; one that is held gets it when it is released.
+    A new attempt gets its whole timeout; a suspended one gets it when it is released.
     """
     finished = {e.number for _, _, e in checked.external if isinstance(e, InvocationEvent) and e.is_end}
     effects: list[Effect] = []
@@ -117,7 +118,7 @@ def _revive(machine: Machine, checked: CheckedSnapshot, now: float, timeouts: di
         revived[invocation.id] = invocation
         if invocation.number in finished:
             continue
-        # A migration has noted it, and it has never begun: then it begins, whatever its policy says.
+        # Attempt 0: a migration has added the invocation, and it has never started: start it, whatever its policy.
         match invocation.policy if invocation.attempt else "restart":
             case "ask":
                 revived[invocation.id] = replace(invocation, is_held=True)
@@ -150,10 +151,10 @@ def _lost(machine: Machine, invocation: Invocation, now: float) -> None:
 
 
 def release(machine: Machine, id: str) -> Step:
-    """Start an invocation that was held back by the policy `ask`.
+    """Start an invocation that the policy `ask` has suspended.
 
     Raises:
-        SnapshotError: No invocation of that id is held.
+        SnapshotError: No invocation of that id is suspended.
     """
     held = machine.invocations.get(id)
     if held is None or not held.is_held:
@@ -169,7 +170,7 @@ def release(machine: Machine, id: str) -> Step:
 
 
 def restart(machine: Machine, invocation: Invocation, now: float) -> Invocation:
-    """The next attempt of an invocation, under a number of its own."""
+    """The next attempt of an invocation, under a new number."""
     machine.number += 1
     attempt = invocation.attempt + 1
     return replace(invocation, number=machine.number, attempt=attempt, started=now, is_held=False)

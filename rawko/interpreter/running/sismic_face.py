@@ -1,6 +1,6 @@
-"""What sismic's tools read, write and call of an interpreter: listeners, bound machines, property statecharts.
+"""The interface of an interpreter that sismic's tools use: listeners, bound machines, property statecharts.
 
-Also the names by which its helpers (`run_in_background`, evaluators, clocks) reach into an interpreter of sismic's own.
+Also the private names through which sismic's helpers (`run_in_background`, evaluators, clocks) access an interpreter.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rawko.interpreter.stepping.machine import Machine
 
 
 class SismicFace(SismicInterpreter):
-    """The part of `Interpreter` that is there for sismic's tools; it has no state but the machine."""
+    """The base class of `Interpreter` for sismic's tools; its only state is the machine."""
 
     _machine: Machine
 
@@ -29,11 +29,11 @@ class SismicFace(SismicInterpreter):
 
     @property
     def statechart(self) -> Statechart:
-        """The chart as sismic's model, for sismic's tools; made when first asked for."""
+        """The chart in sismic's model, for sismic's tools; built on first access."""
         return self._machine.program.structure.lowered.statechart
 
     def _property_machine(self, statechart: Any, interpreter_klass: Callable[..., Any] | None) -> Any:
-        """A machine for a property statechart, on this one's time."""
+        """A machine for a property statechart, with this machine's time."""
         raise NotImplementedError
 
     # ------------------------------------------------------------ listeners
@@ -56,7 +56,7 @@ class SismicFace(SismicInterpreter):
         return cast("Observation | None", self._machine.observer)
 
     def _observed(self) -> Observation:
-        """What listens, made where nothing does."""
+        """The observer, created if the machine has none."""
         observation = self._observation
         if observation is None:
             observation = self._machine.observer = Observation()
@@ -76,7 +76,7 @@ class SismicFace(SismicInterpreter):
     @_configuration.setter
     def _configuration(self, names: set[str]) -> None:
         machine = self._machine
-        if not names:  # how sismic's `run_in_background` stops a machine, from another thread
+        if not names:  # sismic's `run_in_background` stops a machine so, from another thread
             machine.is_done = True
             return
         structure = machine.program.structure
@@ -88,7 +88,7 @@ class SismicFace(SismicInterpreter):
         return self._observation.listeners.attached if self._observation is not None else []
 
     def bind(self, interpreter_or_callable: Any) -> Callable[[MetaEvent], Any]:
-        """Pass every event that this machine sends or raises on to another interpreter, or to a function."""
+        """Pass every event that this machine sends or raises to another interpreter, or to a function."""
         receive = getattr(interpreter_or_callable, "queue", interpreter_or_callable)
         listener = BoundListener(receive)
         self.attach(listener)
@@ -97,14 +97,15 @@ class SismicFace(SismicInterpreter):
     def bind_property_statechart(
         self, statechart: Any, *, interpreter_klass: Callable[..., Any] | None = None
     ) -> Callable[[MetaEvent], Any]:
-        """Watch this machine with a property statechart: it fails by reaching its final state.
+        """Watch this machine with a property statechart, which reports a violation by reaching its final state.
 
         Args:
             statechart: A rawko Chart, or a sismic Statechart (its code runs only if this machine is trusted, or
                 through an `interpreter_klass` of your own).
 
         Raises:
-            UntrustedCodeError: It holds code, and neither this machine nor an `interpreter_klass` is trusted.
+            UntrustedCodeError: The statechart holds code, and neither this machine nor an `interpreter_klass` is
+                trusted.
         """
         listener = PropertyListener(self._property_machine(statechart, interpreter_klass))
         self.attach(listener)

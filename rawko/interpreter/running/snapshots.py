@@ -1,6 +1,6 @@
-"""A machine as one JSON object, taken at macrostep boundaries only; `restoring` reads it back.
+"""A machine as one JSON object, taken only between macrosteps; `restoring` reads it.
 
-Lists are ordered, so that equal machines give equal bytes. Children's snapshots are added by the runtime.
+Lists are sorted, so that equal machines give equal bytes. The runtime adds the snapshots of child machines.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from rawko.interpreter.stepping.machine import Machine
 from rawko.interpreter.stepping.observer import Kept
 
 FORMAT = 2
-"""Since format 2 only a machine that has not started writes its input: afterwards nothing reads it."""
+"""Since format 2 a snapshot has the input only if the machine has not started: nothing reads it later."""
 
 
 def take_snapshot(machine: Machine, plain: Callable[[Any], Any] = thaw) -> dict[str, Any]:
     """The machine as plain JSON data.
 
     Args:
-        plain: What makes frozen values plain; one that does nothing leaves them in their places.
+        plain: Converts frozen values to plain ones; the identity leaves them frozen.
 
-    Raises:
-        SnapshotError: In mid-step, or something queued or in a trusted context is not JSON.
+        Raises:
+            SnapshotError: Called in mid-step, or a value in the queue or in a trusted context is not JSON.
     """
     if machine.is_in_step:
         raise SnapshotError("a step is being processed; snapshots are taken between steps")
@@ -73,10 +73,10 @@ def take_snapshot(machine: Machine, plain: Callable[[Any], Any] = thaw) -> dict[
 
 
 def snapshot_text(machine: Machine) -> str:
-    """The machine as JSON text without spaces: the data of its snapshot, which is not made.
+    """The snapshot as JSON text without spaces, written without building the snapshot as data.
 
     Raises:
-        SnapshotError: As `take_snapshot`; also, the clock's time is not finite, which no text can say.
+        SnapshotError: As `take_snapshot`; also if the clock's time is not finite, which JSON cannot express.
     """
     node, agenda = machine.node, machine.agenda
     if not isfinite(machine.time):
@@ -96,7 +96,7 @@ def snapshot_text(machine: Machine) -> str:
 
 
 def _resting_text(machine: Machine, node: Node) -> str:
-    """The same text of a machine for which nothing waits: most of it is known before, and is not encoded again."""
+    """The snapshot text of a machine with empty queues and no invocations: most parts of it are constant or cached."""
     structure = machine.program.structure
     return (
         f'{{"format":{FORMAT},"chart":{structure.heading_text},"started":true,'
@@ -118,7 +118,7 @@ def _accepted(value: Any, what: str) -> Any:
 
 
 def _times(times: Mapping[str, float]) -> dict[str, float]:
-    """Times by state, sorted; clocks count in whole numbers, too, and 1 is not 1.0 in bytes."""
+    """Times by state, sorted; as floats, since a clock may give the integer 1, which is not 1.0 in bytes."""
     return {name: float(time) for name, time in sorted(times.items())}
 
 

@@ -1,11 +1,11 @@
-"""A machine between two steps as a value: taken from an interpreter, and put into one. Nothing in it ever changes.
+"""The state of a machine between two steps as an immutable value: read from an interpreter, and written into one.
 
-What has not changed is shared: the fields of the context, the invocations and the history are those of the state
-before, lists share their items. What waits is copied, since a step marks events and timers.
+Unchanged parts are shared with the state before: context fields, invocations and history; lists share their items.
+Queued events and timers are copied, since a step modifies them.
 
     before  = state_of(interpreter)
-    interpreter.send("E")                  one state more; `before` is as it was
-    put_state(interpreter, before, 0.0)    the interpreter is again as before, at second 0
+    interpreter.send("E")                  makes another state; `before` is unchanged
+    put_state(interpreter, before, 0.0)    the interpreter is in the earlier state again, at second 0
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from rawko.interpreter.stepping.event_queue import Agenda, Timer
 from rawko.interpreter.stepping.machine import INIT_EVENT
 
 Queued = tuple[float, int, Event]
-"""An event that waits: (time, seq, event)."""
+"""A queued event: (time, seq, event)."""
 
 
 class KeptFields:
-    """The fields of a context as they were; they hash in the time that their changes take.
+    """The fields of a context at one time; the hash of changed fields is computed from the changes alone.
 
     Attributes:
-        values: By name; not to be changed.
+        values: By name; must not be changed.
     """
 
     __slots__ = ("_hash", "values")
@@ -89,12 +89,12 @@ class MachineState(NamedTuple):
     """One machine between two steps.
 
     Attributes:
-        node: The configuration, as the machine knows it; None of a machine that has not started.
-        history: Records by history state. `olds`: what `old` stands for in contracts, by state.
-        queue: External events that wait, first one first.
-        timers: Delayed events in the order in which they will come.
+        node: The configuration, as a `Node` of the program; None if the machine has not started.
+        history: Records by history state. `olds`: values of `old` in contracts, by state.
+        queue: Queued external events, first one first.
+        timers: Delayed events in the order in which they are due.
         seq, number: The latest number given to a sent event or a timer, and to an invocation.
-        input: Of a machine that has not started.
+        input: Only of a machine that has not started.
     """
 
     node: Node | None
@@ -120,7 +120,7 @@ class MachineState(NamedTuple):
         return () if self.node is None else self.node.names
 
     def is_due(self, now: float) -> bool:
-        """Whether something waits in its queue, or a timer is due."""
+        """Whether an event is queued, or a timer is due."""
         return not self.is_done and (bool(self.queue) or (bool(self.timers) and self.timers[0].due <= now))
 
     def __eq__(self, other: object) -> bool:
@@ -161,7 +161,7 @@ def _active(node: Node | None) -> frozenset[int]:
 
 
 def _same_invocations(one: Mapping[str, Invocation], other: Mapping[str, Invocation]) -> bool:
-    """In the order of their start, which is the order in which their machines have their turns."""
+    """Also in the same order of start, which is the order in which child machines are stepped."""
     return one is other or (len(one) == len(other) and all(map(_same_invocation, one.values(), other.values())))
 
 
@@ -179,7 +179,7 @@ def _same_queued(one: Queued, other: Queued) -> bool:
 
 
 def same_event(one: Event, other: Event) -> bool:
-    """Whether two events say the same, and come from the same actor if from any."""
+    """Whether two events have the same name and data, and come from the same invocation, if from any."""
     if one.name != other.name or type(one) is not type(other) or not same_fields(one.data, other.data):
         return False
     if isinstance(one, InvocationEvent) and isinstance(other, InvocationEvent):
@@ -205,8 +205,8 @@ def state_of(
     """The state of an interpreter between two steps.
 
     Args:
-        before: The one that was put into it, whose parts are shared where nothing has changed.
-        updates: What has changed in the context since then; None: anything may have.
+        before: The state that was put into the interpreter; unchanged parts are shared with it.
+        updates: The changes of the context since then; None if they are unknown.
     """
     machine = interpreter._machine
     if before is None or updates is None:
@@ -233,10 +233,10 @@ def state_of(
 
 
 def put_state(interpreter: Interpreter, state: MachineState, now: float) -> None:
-    """Make an interpreter what the state says; it must be of the same chart and bindings, and between two steps.
+    """Set an interpreter to a state of the same chart and bindings; it must be between two steps.
 
     Args:
-        now: Seconds; the clock of the interpreter, which is set to it, must be one that can be.
+        now: Seconds to which the interpreter's clock is set; the clock must allow that.
     """
     machine = interpreter._machine
     machine.clock.time = now  # type: ignore[misc]  # sismic's base class says that it is only read
@@ -261,14 +261,14 @@ def put_state(interpreter: Interpreter, state: MachineState, now: float) -> None
 
 
 def copied_event(event: Event) -> Event:
-    """The same event as another object: the step that consumes it notes the time in it."""
+    """A copy of an event: the step that consumes an event sets its `at_ms`."""
     if isinstance(event, InvocationEvent):
         return invocation_event(event.name, dict(event.data), event.id, event.number, is_end=event.is_end)
     return make_event(event.name, event.data)
 
 
 def _copied_timer(one: Timer) -> Timer:
-    """The same timer as another object: one that is cancelled is marked."""
+    """A copy of a timer: cancelling a timer sets a flag in it."""
     return Timer(
         one.due, one.seq, one.id, one.event, one.data, one.target, one.state, one.delay, one.policy, one.number
     )

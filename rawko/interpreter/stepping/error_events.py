@@ -1,4 +1,4 @@
-"""Failures as events: with `errors: scxml` a failure ends nothing, and the machine hears `error.execution`."""
+"""Failures as events: with `errors: scxml` a failure does not end the macrostep but raises `error.execution`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def error_data(failure: Failed, event: Event | None) -> dict[str, Any]:
 
 
 def raise_error(machine: Machine, failed: Failed) -> None:
-    """Queue the event of a failure behind those that were raised so far."""
+    """Queue the event of a failure after the events that were raised before it."""
     cause = failed.cause
     data = error_data(failed, machine.event)
     name = getattr(cause, "error_event", "error.execution")
@@ -37,16 +37,16 @@ def raise_error(machine: Machine, failed: Failed) -> None:
     work = machine.work or machine.begin()
     work.raised.append(event)
     work.sent.append(event)
-    # The machine may not listen to it; then the log is all that tells.
+    # If the chart does not handle the event, the log is the only trace of the failure.
     message = f"{name}: {failed.kind} {failed.function!r} of {failed.where}: {failed.message}"
     work.effects.append(LogLine(message, "warning", Record({"position": str(failed.position)})))
 
 
 def fail_or_raise(machine: Machine, failed: Failed, cause: BaseException) -> None:
-    """A failure as an event, where the chart has it so.
+    """Raise the event of a failure, if the chart has `errors: scxml`.
 
     Raises:
-        Failed: Everywhere else.
+        Failed: The chart does not have it.
     """
     if not machine.program.bound.errors_are_events:
         raise failed from cause
@@ -54,7 +54,7 @@ def fail_or_raise(machine: Machine, failed: Failed, cause: BaseException) -> Non
 
 
 def flush_raised(machine: Machine, work: Transaction) -> None:
-    """Events that were raised so far enter the internal queue."""
+    """Move the events that were raised so far to the internal queue."""
     if work.raised:
         if machine.internal is None:
             machine.internal = deque()

@@ -1,7 +1,7 @@
-"""What waits for a machine: external events in the order sent, and delayed ones until they are due.
+"""The queue of one machine: external events in the order sent, and delayed events until they are due.
 
-Order is (time, seq) for events and (due, seq) for delayed ones; seq is one counter of the interpreter, given when
-sent. Nothing is allocated before it is used: idle machines are cheap.
+The order is (time, seq) for events and (due, seq) for delayed ones; seq is one counter per interpreter, assigned when
+an event is sent. Containers are allocated on first use, so that idle machines stay small.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class Timer:
     """A delayed event.
 
     Attributes:
-        due: Seconds on the interpreter's clock. `delay` in seconds, as it was asked for.
-        target: None for this machine, else whom to send to.
-        state: Name of the state that cancels it when left (an `after` or a timeout), else None.
-        policy: What a restore does with it: original, remaining or restart.
+        due: Seconds on the interpreter's clock. `delay`: the requested delay, in seconds.
+        target: None for this machine, else the recipient: "parent" or an actor's id.
+        state: Name of the state whose exit cancels it (an `after` or a timeout), else None.
+        policy: How a restore sets it: original, remaining or restart.
         number: Of the invocation whose timeout this is, else 0.
-        is_dead: Cancelled; it may stand in the heap for a while.
+        is_dead: Cancelled; it may remain in the heap for a while.
     """
 
     due: float
@@ -46,9 +46,9 @@ class Agenda:
     """External queue and delayed events of one machine.
 
     Attributes:
-        queue: External events as (time, seq, event); None before the first. For others to ask whether any waits, which
-            is done with every event: to change it is for this class.
-        heap: Delayed events as (due, seq, timer), cancelled ones among them; None before the first. As `queue`.
+        queue: External events as (time, seq, event); None until the first. Other modules may read it, as they do for
+            each event; only this class changes it.
+        heap: Delayed events as (due, seq, timer), including cancelled ones; None until the first. As `queue`.
     """
 
     __slots__ = ("_dead", "_timers", "heap", "queue")
@@ -57,12 +57,12 @@ class Agenda:
         self.queue: deque[tuple[float, int, Event]] | None = None
         self.heap: list[tuple[float, int, Timer]] | None = None
         self._timers: dict[str, list[Timer]] | None = None
-        self._dead = 0  # cancelled timers that still stand in the heap
+        self._dead = 0  # cancelled timers that are still in the heap
 
     # ------------------------------------------------------------ external events
 
     def push(self, time: float, seq: int, event: Event) -> None:
-        """Queue an event; one that was sent earlier than the last one queued still goes before it."""
+        """Queue an event in the order of (time, seq): an event that was sent earlier is inserted before later ones."""
         queue = self.queue
         if queue is None:
             queue = self.queue = deque()
@@ -81,7 +81,7 @@ class Agenda:
     # ------------------------------------------------------------ delayed events
 
     def set(self, timer: Timer) -> None:
-        """Wait for a delayed event."""
+        """Add a delayed event."""
         if self.heap is None or self._timers is None:
             self.heap, self._timers = [], {}
         heappush(self.heap, (timer.due, timer.seq, timer))
@@ -92,7 +92,7 @@ class Agenda:
             group.append(timer)
 
     def cancel(self, id: str) -> None:
-        """Withdraw all delayed events of that id, due ones that were not consumed included."""
+        """Cancel all delayed events of that id, also due ones that have not been consumed."""
         timers = self._timers
         group = timers.pop(id, None) if timers else None
         if group is None:
@@ -104,13 +104,13 @@ class Agenda:
             self.heap.clear()
             self._dead = 0
         elif self.heap is not None and 2 * self._dead > len(self.heap) + 16:
-            # A chart that sets and cancels long timers all day must not keep them until they would be due.
+            # A chart that keeps setting and cancelling long timers must not keep them until they would be due.
             self.heap = [(timer.due, timer.seq, timer) for timer in self.timers]
             self._dead = 0
 
     @property
     def timers(self) -> list[Timer]:
-        """Living delayed events in the order in which they will come."""
+        """Delayed events that are not cancelled, in the order in which they are due."""
         found = [timer for group in (self._timers or {}).values() for timer in group]
         return sorted(found, key=lambda timer: (timer.due, timer.seq))
 
@@ -125,19 +125,19 @@ class Agenda:
         return None
 
     def next_due(self) -> float | None:
-        """When the next delayed event is due, in seconds; None without one."""
+        """The time at which the next delayed event is due, in seconds; None if there is none."""
         timer = self._first()
         return None if timer is None else timer.due
 
     # ------------------------------------------------------------ what comes next
 
     def next(self, now: float) -> Event | Timer | None:
-        """Take what comes first of what is due."""
+        """Remove and return the first event or timer that is due at `now`; None if nothing is due."""
         queue, heap = self.queue, self.heap
         while heap and heap[0][2].is_dead:
             heappop(heap)
             self._dead -= 1
-        if not heap or heap[0][0] > now:  # most machines, most of the time
+        if not heap or heap[0][0] > now:  # the usual case
             return queue.popleft()[2] if queue and queue[0][0] <= now else None
         first = self.peek(now)
         if isinstance(first, Timer):
@@ -147,7 +147,7 @@ class Agenda:
         return first
 
     def peek(self, now: float) -> Event | Timer | None:
-        """What `next` would take."""
+        """The event or timer that `next` would return."""
         queue = self.queue
         timer = self._first() if self.heap else None
         is_due = timer is not None and timer.due <= now
@@ -156,7 +156,7 @@ class Agenda:
         return queue[0][2] if queue and queue[0][0] <= now else None
 
     def push_front(self, time: float, event: Event) -> None:
-        """Put an event before everything that waits."""
+        """Put an event before all queued events and timers."""
         if self.queue is None:
             self.queue = deque()
         first = self.queue[0] if self.queue else (time, 1, event)
@@ -173,7 +173,7 @@ class Agenda:
             del self._timers[timer.id]
 
     def copy(self) -> Agenda:
-        """The same things waiting, independent of this one."""
+        """An independent copy."""
         copy = Agenda()
         copy.queue = None if self.queue is None else deque(self.queue)
         for timer in self.timers:
@@ -181,12 +181,12 @@ class Agenda:
         return copy
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all events and timers."""
         self.queue = None
         self.clear_timers()
 
     def clear_timers(self) -> None:
-        """Forget the delayed events."""
+        """Remove all timers."""
         self.heap = self._timers = None
         self._dead = 0
 

@@ -1,4 +1,4 @@
-"""What a machine does next: its start, what waits internally, then the first event or timer that is due."""
+"""Chooses what a machine processes next: its start, internal events, then the first event or timer that is due."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rawko.interpreter.stepping.recovery import error_of
 
 
 def execute_next(machine: Machine) -> Step | None:
-    """One macrostep of what is due; None if nothing is.
+    """One macrostep for the next event or timer that is due; None if nothing is due.
 
     Raises:
         ActionError, InvocationError, EventlessCycleError: Rolled back.
@@ -33,12 +33,12 @@ def execute_next(machine: Machine) -> Step | None:
     else:
         machine.time = now = clock.time
     if observer is None or (observer.is_listening_only and not observer.has_listeners):
-        return _next(machine, now)  # contracts alone are looked at where something is bound by them
+        return _next(machine, now)  # contracts alone are checked only in plans that they bind
     return execute_observed(machine, observer, now)
 
 
 def execute_observed(machine: Machine, observer: Observer, now: float, event: Event | None = None) -> Step | None:
-    """A macrostep that is listened to; for the event, if one is given, as if it had been queued."""
+    """One macrostep with an observer; processes `event`, if one is given, as if it had been queued."""
     try:
         if event is None:
             observer.step_started(now)
@@ -63,7 +63,7 @@ def _sent(machine: Machine, observer: Observer, now: float, event: Event) -> Ste
         observer.step_started(now)
         is_next = not machine.internal
     finally:
-        if not is_next:  # a listener has raised, or put something before it
+        if not is_next:  # a listener has raised, or has queued an internal event
             machine.agenda.push(now, seq, event)
     if not is_next:
         return _next(machine, now)
@@ -76,7 +76,7 @@ def _sent(machine: Machine, observer: Observer, now: float, event: Event) -> Ste
 
 
 def _check_idle(machine: Machine, observer: IdleWatch) -> None:
-    """Invariants also hold where nothing happens: time may have passed (sismic's rule)."""
+    """Check invariants when nothing is due, since time may have passed (sismic's rule)."""
     machine.is_busy = True
     try:
         observer.check_invariants(None)
@@ -117,7 +117,7 @@ def _next(machine: Machine, now: float) -> Step | None:
 
 
 def _start(machine: Machine, now: float) -> Step | None:
-    """The entry of the first configuration."""
+    """Enter the first configuration."""
     program, event = machine.program, init_event(machine.input)
     plan = program.initial_plan()
     has_work = plan.operations or not plan.is_direct or program.has_eventless or machine.internal
@@ -130,7 +130,7 @@ def _start(machine: Machine, now: float) -> Step | None:
 
 
 def _fire(machine: Machine, now: float, timer: Timer) -> Step | None:
-    """A delayed event is due: the machine's own is processed, another's becomes an effect."""
+    """Process a due timer: as an event of this machine, or as an effect for another recipient."""
     if timer.target is not None:
         effect = SendTo(timer.target, timer.event, timer.data)
         return Step(now, [MicroStep(None, None, [])], effects=(effect,), node=machine.node)
@@ -159,6 +159,6 @@ def _consume(machine: Machine, now: float, event: Event) -> Step | None:
     invocation = machine.invocations.get(event.id)
     if invocation is None or invocation.number != event.number:
         if not machine.program.bound.errors_are_events:
-            return None  # of an invocation that has ended
-        return macrostep(machine, now, event)  # SCXML: what came while it was running is heard
+            return None  # its invocation has ended
+        return macrostep(machine, now, event)  # SCXML: an event sent before the invocation ended is processed
     return macrostep(machine, now, event, ended=invocation if event.is_end else None)

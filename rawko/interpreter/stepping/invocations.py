@@ -1,4 +1,4 @@
-"""Invocations begun and ended: changes of the machine at once, effects and timers for the commit."""
+"""Starts and ends invocations: changes the machine at once, and stages effects and timers for the commit."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from rawko.interpreter.stepping.transaction import Transaction
 
 
 def timeout_id(number: int) -> str:
-    """The id of the timer that limits an invocation."""
+    """The id of the timer for an invocation's timeout."""
     return f"timeout.{number}"
 
 
 def timeout_timer(invocation: Invocation, now: float, seq: int) -> Timer:
-    """The timer that limits an invocation which starts now."""
+    """The timer for the timeout of an invocation that starts now."""
     number, delay = invocation.number, invocation.timeout_s
     assert delay is not None
     event = f"error.invoke.{invocation.id}"
@@ -33,7 +33,7 @@ def timeout_timer(invocation: Invocation, now: float, seq: int) -> Timer:
 
 
 def end_invocation(machine: Machine, work: Transaction, invocation: Invocation, *, is_stopped: bool) -> None:
-    """An actor has told its end; one that timed out must be stopped."""
+    """Remove an invocation that has ended; `is_stopped`: it timed out, so its actor must be stopped."""
     if is_stopped:
         stop_invocation(machine, work, invocation)
         return
@@ -43,7 +43,7 @@ def end_invocation(machine: Machine, work: Transaction, invocation: Invocation, 
 
 
 def stop_invocation(machine: Machine, work: Transaction, invocation: Invocation) -> None:
-    """Nothing of it will be heard any more."""
+    """Remove an invocation and stop its actor."""
     forget_invocation(machine, invocation)
     work.effects.append(StopInvocation(invocation.id, invocation.number))
     if invocation.timeout_s is not None:
@@ -51,7 +51,7 @@ def stop_invocation(machine: Machine, work: Transaction, invocation: Invocation)
 
 
 def forget_invocation(machine: Machine, invocation: Invocation) -> None:
-    left = machine.invocations.copy()  # a new one: what an undo goes back to stays as it is
+    left = machine.invocations.copy()  # copied: an undo restores the old dictionary
     left.pop(invocation.id, None)
     machine.invocations = left
 
@@ -60,10 +60,10 @@ def spawn(machine: Machine, work: Transaction, id: str, src: str, input: Any, po
     """Start an actor that belongs to no state.
 
     Raises:
-        InterpreterError: One of that id is running, or there is no such policy.
+        InterpreterError: An actor with that id is running, or the policy is unknown.
     """
     if machine.is_done:
-        return  # exit code of a machine that has finished: nothing would ever stop it
+        return  # exit code of a machine that has ended: nothing would stop the actor
     if policy not in RESTORE_POLICIES:
         accepted = ", ".join(RESTORE_POLICIES)
         raise InterpreterError(f"spawn of {id!r}: on_restore is {policy!r}; accepted: {accepted}")
@@ -92,7 +92,9 @@ def _start(
 
 
 def start_invocations(machine: Machine, work: Transaction) -> None:
-    """For states entered and still active, in document order, with the event of their entry."""
+    """Start the invocations of states that were entered and are still active, in document order; inputs see the event
+    of the entry.
+    """
     program = machine.program
     starting, work.starting = work.starting, {}
     for state in sorted(starting):
@@ -110,13 +112,13 @@ def start_invocations(machine: Machine, work: Transaction) -> None:
             except Exception as error:  # noqa: BLE001 - a bound function raises what it likes
                 fail_or_raise(machine, _not_started(invoke, error, is_computed=is_computed), error)
                 continue
-            if invoke.id in machine.invocations:  # a spawned actor of that name
+            if invoke.id in machine.invocations:  # a spawned actor with the same id
                 stop_invocation(machine, work, machine.invocations[invoke.id])
             _start(machine, work, invoke.id, invoke.src, value, invoke.state, invoke.restore_policy, timeout_s)
 
 
 def value_of(machine: Machine, compute: Any, event: Event) -> Any:
-    """What a compiled input or output comes to."""
+    """The value of a compiled input or output."""
     if compute.__class__ is CodeCall:
         assert machine.observer is not None
         return machine.observer.value(compute.code, event)
@@ -124,7 +126,7 @@ def value_of(machine: Machine, compute: Any, event: Event) -> Any:
 
 
 def _not_started(invoke: Invoke, error: Exception, *, is_computed: bool) -> Failed:
-    """Its input could not be computed, or else its timeout."""
+    """The failure of an invocation's timeout (`is_computed`: its input has been computed) or of its input."""
     where = f"state {invoke.state!r} (invoke {invoke.id})"
     if is_computed:
         return Failed("delay", where, getattr(invoke.timeout, "name", "timeout"), invoke.position, error)

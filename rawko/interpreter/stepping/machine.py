@@ -1,6 +1,6 @@
-"""The state of one machine, as data: where it stands, what it knows, what it waits for.
+"""The state of one machine, as data: configuration, context, history, queues, invocations.
 
-The functions of this room move it; `Interpreter` is its face for those who embed it.
+The functions of this folder change it; `Interpreter` is its public interface.
 """
 
 from __future__ import annotations
@@ -38,19 +38,20 @@ class Machine:
         program: The chart bound to functions, shared by all its machines.
         time: Seconds on the clock at the latest macrostep.
         fields: The context's values by name; `context` is a live, read-only view of the same dictionary.
-        node: The configuration with what is known of it; None before the start.
-        history: Records by history state. Like `invocations` and `olds` it is replaced, never changed: an undo goes
-            back to the old one.
-        olds: What `old` stands for in contracts, by state or transition.
-        agenda: External events and timers that wait.
-        internal: Internal events that wait; None where there never were any.
-        event: The latest that was consumed: guards and actions of eventless transitions get it.
-        work: The macrostep in the making; None between macrosteps.
+        node: The configuration with its tables; None before the start.
+        history: Records by history state. Like `invocations` and `olds` it is replaced, never mutated: an undo restores
+            the old one.
+        olds: The values of `old` in contracts, by state or transition.
+        agenda: External events and timers.
+        internal: Queue of internal events; None until the first one.
+        event: The latest event consumed: guards and actions of eventless transitions receive it.
+        work: The transaction of the running macrostep; None between macrosteps.
         seq: The latest number given to a sent event or a timer. `number`: to an invocation.
-        is_busy: Guards, actions or subscribers are being called.
-        idle_choice: Eventless transitions that were taken and changed nothing: not taken again until something happens.
-        first_look: Microsteps of one macrostep after which it is watched for repetition.
-        observer: Listeners, contracts and code; None where there is nothing of these.
+        is_busy: Guards, actions or subscribers are running.
+        idle_choice: Eventless transitions that were taken and changed nothing: not taken again until an event is
+            processed.
+        first_look: Microsteps of a macrostep before the check for repetition begins.
+        observer: For listeners, contracts and trusted code; None if the machine has none of these.
     """
 
     __slots__ = (
@@ -137,7 +138,7 @@ class Machine:
 
     @property
     def configuration(self) -> list[str]:
-        """The same, live: in mid-step, states are left and entered one by one where somebody listens."""
+        """Names of the active states; during a microstep with an observer, states are exited and entered one by one."""
         live = None if self.observer is None else self.observer.live_configuration()
         return list(self.names) if live is None else live
 
@@ -148,12 +149,12 @@ class Machine:
 
     @property
     def is_in_step(self) -> bool:
-        """Whether a step has begun and not ended: guards, actions, listeners and subscribers are called then."""
+        """Whether a step is being processed: guards, actions, listeners and subscribers run only then."""
         return self.is_busy or (self.observer is not None and self.observer.is_open)
 
     @property
     def holds_any_value(self) -> bool:
-        """Whether trusted code decides, which takes payloads that are no JSON."""
+        """Whether trusted code runs, so that payloads need not be JSON."""
         return self.observer is not None and self.observer.has_evaluator
 
     def matches(self, state: str) -> bool:
@@ -161,7 +162,7 @@ class Machine:
         return self.node is not None and state in self.node.names_set
 
     def require_idle(self) -> None:
-        """Refuse what may not be called from within a step.
+        """Refuse a call that is not allowed while a step is processed.
 
         Raises:
             InterpreterError: A step is being processed.
@@ -175,13 +176,13 @@ class Machine:
         self.agenda.push(self.now, self.seq, event)
 
     def push_internal(self, event: Event) -> None:
-        """Queue an event before all external ones. Between steps, it gets a macrostep of its own."""
+        """Queue an event before all external ones. An event queued between steps gets its own macrostep."""
         if self.internal is None:
             self.internal = deque()
         self.internal.append(event)
 
     def begin(self) -> Transaction:
-        """A transaction that remembers where the machine stands now."""
+        """Begin the transaction of a macrostep; it records the present state of the machine."""
         work = self.work = Transaction()
         work.node = self.node
         work.history = self.history
@@ -195,7 +196,7 @@ class Machine:
 
 
 def model_of(chart: Chart, bindings: Bindings) -> ContextModel | FreeContext:
-    """What checks the context of a chart's machines.
+    """The checker of the context of a chart's machines.
 
     Raises:
         BindingError: The model that the chart names is not bound.
@@ -209,7 +210,7 @@ def model_of(chart: Chart, bindings: Bindings) -> ContextModel | FreeContext:
 
 
 def init_event(input: Mapping[str, Any]) -> Event:
-    """The event that code sees while the machine enters its first configuration."""
+    """The event that guards and actions see while the machine enters its first configuration."""
     return make_event(INIT, {"input": input})
 
 

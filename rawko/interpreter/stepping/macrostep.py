@@ -1,7 +1,7 @@
-"""One macrostep, from one stable configuration to the next, whole or not at all (SCXML's main loop).
+"""One macrostep, from one stable configuration to the next; on failure all of it is undone (SCXML's main loop).
 
-This is the full way of an event, which every event can go; `plain_step` has the short one, and says which goes where.
-What happens when something fails is in `recovery`; what is due, in `execution`.
+Every event can be processed by `macrostep`; `plain_step` is a faster path for simple events, and says which these are.
+Failures are handled in `recovery`; `execution` chooses the event.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ TAKEN = Receipt.TAKEN
 
 
 def told_macrostep(machine: Machine, observer: StepWatch, now: float, event: Event, plan: Plan) -> Step:
-    """The plain way of a plan without operations where listeners are told: only they can fail, and they may queue
-    events.
+    """The macrostep of a plan without operations, with listeners: only a listener can fail, or queue events.
 
     Raises:
-        BaseException: What a listener has raised; rolled back.
+        BaseException: An error that a listener raised; the step is rolled back.
     """
     before = machine.node, machine.history, machine.event
     work: Transaction | None = None
@@ -66,7 +65,7 @@ def told_macrostep(machine: Machine, observer: StepWatch, now: float, event: Eve
 
 
 def _begun_at(machine: Machine, node: Node | None, history: dict[int, tuple[int, ...]], event: Event) -> Transaction:
-    """The transaction of a step that was only told so far."""
+    """The transaction of a step that has changed only node, history and event, with the values before it."""
     work = machine.begin()
     work.node, work.history, work.event = node, history, event
     return work
@@ -82,17 +81,17 @@ def macrostep(
     ended: Invocation | None = None,
     is_timeout: bool = False,
 ) -> Step | None:
-    """Process an event (None: eventless transitions first) to stability, whole or not at all.
+    """Process an event (None: eventless transitions first) until the machine is stable; undo everything on failure.
 
     Args:
-        plan: What to do without an event: the first entry.
-        chosen: The transitions, where they have been selected already.
-        ended: The invocation whose end the event tells.
-        is_timeout: It has not told it itself, and must be stopped.
+        plan: The plan to carry out without an event: the first entry.
+        chosen: The transitions, if they have been selected already.
+        ended: The invocation whose end the event reports.
+        is_timeout: The invocation timed out, so its actor must be stopped.
 
     Raises:
         ActionError, InvocationError, EventlessCycleError: Rolled back.
-        BaseException: What a listener has raised, as it is; rolled back.
+        BaseException: An error that a listener raised, unchanged; rolled back.
     """
     work = machine.begin()
     steps: list[Any] = []
@@ -123,7 +122,7 @@ def macrostep(
 
 
 def _pass_on(machine: Machine, work: Transaction, event: Event) -> None:
-    """SCXML's finalize and autoforward, before anything is selected for an external event."""
+    """SCXML's finalize and autoforward, which run before transitions are selected for an external event."""
     assert machine.node is not None
     program = machine.program
     for state in sorted(machine.node.configuration):

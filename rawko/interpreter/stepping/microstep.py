@@ -1,10 +1,11 @@
-"""One microstep: a plan carried out. And the end of a machine, which is the last one.
+"""One microstep: carries out a plan. Also ends the machine, if the plan completes the root.
 
 A plan for `a -> b`, where a has an exit action and b an entry action and a timer:
 
     operations  (ACTION, exit of a) (LEAVE a) (ACTION, entry of b) (TIMERS of b)      run in order
-    target      the node {root, b}                                                    the machine's from now on
-    raised      what the actions raised enters the internal queue, behind what is there
+    target      the node {root, b}                                                    becomes the machine's node
+    raised      events that the actions raised                                        go to the end of the internal
+    queue
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ def microstep(machine: Machine, work: Transaction, plan: Plan, event: Event | No
     """Carry out a plan, and add the microstep to `steps`.
 
     Raises:
-        Failed, ListenerFailed: The macrostep is to be undone.
+        Failed, ListenerFailed: The macrostep must be undone.
     """
     if plan.writes:
         machine.history = {**machine.history, **dict(plan.writes)}
     observer = machine.observer
     if observer is not None and not plan.is_bound and observer.is_quiet:
-        observer = None  # no listener hears it, and no contract binds it
+        observer = None  # no listener receives it, and no contract binds it
     if observer is not None:
         observer.microstep(plan, event)
     elif plan.operations:
@@ -50,7 +51,7 @@ def microstep(machine: Machine, work: Transaction, plan: Plan, event: Event | No
 
 
 def _finish(machine: Machine, work: Transaction, plan: Plan, steps: list[Any]) -> None:
-    """The root is complete: timers dropped, invocations stopped, all exit code run; the configuration stays."""
+    """End the machine: cancel timers, stop invocations, run all exit code; the configuration stays."""
     work.starting = {}
     machine.is_done = True
     machine.internal = None

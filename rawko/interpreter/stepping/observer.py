@@ -1,7 +1,7 @@
-"""What the functions that move a machine tell of it, and what they ask, where a machine has an observer.
+"""Protocols of a machine's observer: the calls by which the stepping functions notify and question it.
 
-A machine without listeners, without contracts that look at more than context and event, and without trusted code has
-no observer: then `machine.observer` is None, and none of this is called.
+A machine without listeners, without trusted code, and without contracts that need more than context and event has no
+observer: `machine.observer` is None.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rawko.interpreter.data.values import Record
 
 
 class Evaluator(Protocol):
-    """Answers for code that a trusted chart holds; asked only where a plan or a guard has code."""
+    """Runs Python code of a trusted chart; called only for plans and guards with code."""
 
     def guard(self, transition: int, event: Event | None) -> bool:
         """Whether the code of a transition's guard is true."""
@@ -25,36 +25,36 @@ class Evaluator(Protocol):
         """Run the code of an action."""
 
     def value(self, code: str, event: Event) -> Any:
-        """What an input or an output comes to."""
+        """The value of an input or output that is code."""
 
 
 class Undoable(Protocol):
-    """What code has done outside of the machine's own fields; asked by recovery, checkpoints and explanations."""
+    """State of trusted code outside the machine's own fields; used by recovery, checkpoints and explanations."""
 
     def mark(self) -> Any:
-        """What `roll_back` needs to undo what code does."""
+        """The data that `roll_back` needs to undo the effects of code."""
 
     def roll_back(self, marks: Any) -> None: ...
 
 
 class Visible(Protocol):
-    """The machine as people see it in mid-step, and with trusted code."""
+    """Configuration and context as users see them during a microstep, and with trusted code."""
 
     def context(self, fields: Record) -> Mapping[str, Any]:
-        """The context as people see it: the machine's, or that of trusted code."""
+        """The context as users see it: the machine's, or that of trusted code."""
 
     def live_configuration(self) -> list[str] | None:
         """Names of the active states in mid-step; None between steps."""
 
 
 class Kept(Protocol):
-    """What a snapshot keeps beside the machine's own fields."""
+    """State of the observer that a snapshot stores."""
 
     def olds(self) -> Mapping[str, Any]:
-        """The contexts that `old` stands for in contracts of active states, by state."""
+        """The values of `old` in contracts of active states, by state."""
 
     def times(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        """When states were entered, and when something happened in them last."""
+        """By state: the times of entry, and the times of the last activity."""
 
     def restored(self, context: Mapping[str, Any], entry: Mapping[str, float], idle: Mapping[str, float]) -> None: ...
 
@@ -62,20 +62,22 @@ class Kept(Protocol):
 
 
 class IdleWatch(Protocol):
-    """What may come of time alone; asked between steps."""
+    """Checks that depend on time alone; called between steps."""
 
     @property
     def looks_when_idle(self) -> bool:
-        """Whether something is to be looked at though nothing has happened."""
+        """Whether invariants or timed guards must be checked although no event is due."""
 
     def next_timed_guard(self) -> float | None:
-        """When a guard that looks at the time may become true by itself, in seconds of the clock."""
+        """The earliest time at which a guard that reads the time may become true, in seconds of the clock; None if
+        there is none.
+        """
 
     def check_invariants(self, event: Event | None) -> None: ...
 
 
 class StepWatch(Protocol):
-    """Hears of a macrostep as a whole, and of its beginning and end.
+    """Is notified of a macrostep: its beginning, its end, its failure.
 
     Attributes:
         is_open: A step has begun and not ended.
@@ -86,33 +88,33 @@ class StepWatch(Protocol):
     def step_started(self, now: float) -> None: ...
 
     def step_ended(self) -> None:
-        """Tell the end of a step, once: the last thing that may undo it."""
+        """Notify listeners of the end of a step, once: the last call that may still fail and undo the step."""
 
     def step_failed(self) -> None: ...
 
     def rolled_back(self) -> None: ...
 
     def resumed(self, now: float, event: Event | None) -> None:
-        """The step goes on after a failure, with `error.execution`."""
+        """The step continues after a failure, with `error.execution`."""
 
     def event_consumed(self, event: Event) -> None: ...
 
     def tell(self, plan: Plan, event: Event | None) -> None:
-        """A whole macrostep that runs no code and that no contract binds."""
+        """Notify listeners of a macrostep that runs no code and that no contract binds."""
 
 
 class MicrostepWatch(Protocol):
-    """Carries out microsteps in place of the plain way, and asks what contracts say of them."""
+    """Carries out microsteps instead of `run_operations`, and checks contracts."""
 
     @property
     def is_quiet(self) -> bool:
-        """Whether no listener hears this step, and nothing has to be asked after each microstep."""
+        """Whether no listener receives this step, and no contract must be checked after each microstep."""
 
     def binds(self, plan: Plan) -> bool:
-        """Whether a contract binds something that the plan leaves, takes or enters."""
+        """Whether a contract has a condition on a state or transition of the plan."""
 
     def chosen(self, rows: Rows, event: Event | None, transitions: tuple[int, ...]) -> None:
-        """These transitions are to be taken, before conflicts are resolved; also where no guard was asked."""
+        """Notify listeners of the selected transitions, before conflicts are resolved; also if no guard was called."""
 
     def microstep(self, plan: Plan, event: Event | None) -> None:
         """Carry out the operations of a plan, state by state."""
@@ -120,21 +122,21 @@ class MicrostepWatch(Protocol):
     def microstep_ended(self, sent: list[Any]) -> None: ...
 
     def closing(self, state: int, operations: tuple[Operation, ...]) -> None:
-        """Exit code of a state that stays in the configuration of a finished machine."""
+        """Run the exit code of a state that stays in the configuration of a machine that has ended."""
 
 
 class Observer(Evaluator, Undoable, Visible, Kept, IdleWatch, StepWatch, MicrostepWatch, Protocol):
-    """Listeners, contracts and code of one machine. A macrostep calls it in this order:
+    """The listeners, contracts and code of one machine. A macrostep calls it in this order:
 
         step_started, event_consumed, (chosen, microstep, microstep_ended) for each microstep, step_ended
         ... or, after a failure: roll_back, rolled_back, and at last step_failed
 
-    Functions that need one part of it name that part's protocol.
+    Functions that need only one part are annotated with that part's protocol.
 
     Attributes:
-        is_listening_only: No trusted code, and no invariants, which would have to be asked after every microstep.
-        has_evaluator: Trusted code decides; payloads and contexts may hold any value.
-        has_data_model: That code is of SCXML's data model.
+        is_listening_only: There is no trusted code, and no invariant that must be checked after every microstep.
+        has_evaluator: Trusted code runs; payloads and contexts may hold any value.
+        has_data_model: The code is of SCXML's data model.
     """
 
     is_listening_only: bool

@@ -1,4 +1,4 @@
-"""What a plan asks for, carried out: actions run, timers set and cancelled, invocations noted, done events raised."""
+"""Runs the operations of a plan: actions, timers set and cancelled, invocations staged, done events raised."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from rawko.interpreter.stepping.updates import apply_update, assign
 
 
 def run_operations(machine: Machine, work: Transaction, operations: tuple[Operation, ...]) -> None:
-    """Carry out what an exit, a transition or an entry has to do.
+    """Run the operations of an exit, a transition or an entry.
 
     Raises:
-        Failed: An action, a delay, an output or a contract; with `errors: scxml` only a contract.
+        Failed: An action, a delay, an output or a contract failed; with `errors: scxml` only a contract raises.
     """
     context, event = machine.context, machine.event
     for kind, what, where in operations:
@@ -67,7 +67,7 @@ def run_operations(machine: Machine, work: Transaction, operations: tuple[Operat
 def _leave(
     machine: Machine, work: Transaction, state: int, timers: tuple[str, ...], invocations: tuple[str, ...]
 ) -> None:
-    """Timers cancelled, invocations stopped."""
+    """Cancel the timers and stop the invocations of an exited state."""
     work.staged.extend(timers)
     if work.starting.pop(state, None) is None:
         for id in invocations:
@@ -101,7 +101,7 @@ def _raise_done(machine: Machine, work: Transaction, name: str, final: int) -> N
 
 
 def final_output(machine: Machine, state: int) -> Any:
-    """The output of a final state, or of the root; None without one."""
+    """The output of a final state, or of the root; None if it has none."""
     compute = machine.program.bound.outputs[state]
     if compute is None:
         return None
@@ -115,11 +115,11 @@ def final_output(machine: Machine, state: int) -> Any:
 
 
 def nowhere(name: str) -> bool:
-    """Conditions that are looked at in passing do not ask what is active."""
+    """`is_active` for conditions that do not read the configuration."""
     return False
 
 
 def _after_block(operations: tuple[Operation, ...], action: CompiledAction, block: Where) -> tuple[Operation, ...]:
-    """What is left to do where an action has failed: nothing more of its block."""
+    """The operations that still run after an action failed: all but the actions of its block."""
     place = next(i for i, (_, what, where) in enumerate(operations) if what is action and where is block)
     return tuple(each for each in operations[place + 1 :] if each[0] != ACTION or each[2] is not block)

@@ -1,19 +1,19 @@
-"""The short way of an event: guards asked, actions run, the machine set to its next configuration.
+"""The fast path for simple events: call guards, run actions, set the machine to its next configuration.
 
-There are two ways for an event. Which one is known when an event meets a configuration for the second time:
+Whether an event takes the fast path is worked out when it first meets a configuration:
 
-    E: a -> b, no guard, no code         short: the machine is set to the next node, and that is all
-    E: a -> b [g] / assign(n=1)          short: guard and action are called; then node and context are set in one go
-    E: a -> b [g] / assign(n=1), log     short: one loop over the actions; old values are kept for the undo
+    E: a -> b, no guard, no code         fast: only sets the machine to the next node
+    E: a -> b [g] / assign(n=1)          fast: calls guard and action, then sets node and context together
+    E: a -> b [g] / assign(n=1), log     fast: one loop over the actions; keeps old values for the undo
     E: a -> b, b has a timer             full: a transaction stages the timer; then commit
     E: a -> b, b has `always`            full: microsteps until the configuration is stable; then commit
     anything, with contracts that look
     at more than context and event, or
     with listeners and code              full, with the observer
 
-The short way goes over to the full one (`macrostep`) where an action raises an event or sends one. A step is set whole
-or not at all, also where Ctrl-C or another signal comes: Python looks for signals after calls and in loops, and from
-the first change that has no undo to the end there is neither.
+If an action raises or sends an event, the step continues as a full one (`macrostep`). A step is applied entirely or not
+at all, even if Ctrl-C or another signal arrives: Python handles signals only after calls and in loops, and there is
+neither between the first change without an undo record and the end.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from rawko.interpreter.stepping.updates import append_item, apply_update, assign
 
 TAKEN = Receipt.TAKEN
 _new: Any = object.__new__
-_NONE: Any = None  # of no type, since the type checker would hold that it stays so
+_NONE: Any = None  # None without a type, which mypy would otherwise narrow
 
 
 def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Step:
-    """Process an event in a configuration that knows a way for it, without an observer.
+    """Process an event that has a way in this configuration, for a machine without an observer.
 
     Raises:
         ActionError, NotJsonError ...: Rolled back, as in `macrostep`.
@@ -54,7 +54,7 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
     plan = way.plan
     if plan is not None:  # no guard, no code: nothing can fail
         history = _recorded(machine, plan) if plan.writes else machine.history
-        step: Step = _new(Step)  # as `taken_step` does, without the call
+        step: Step = _new(Step)  # inline `taken_step`, without the call
         step._time = now
         step._plan = plan
         step._event = machine.event = event
@@ -88,7 +88,7 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
                 if not branch.is_full and machine.node is not None:
                     plan = machine.program.settle(machine.node, branch, machine.history)
                 if plan is None:
-                    break  # to the full way
+                    break  # to the full macrostep
             action = plan.action
             if action is None:
                 _run(machine, before, undo, updates, plan, event)
@@ -96,7 +96,7 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
                 try:
                     update: Any = action.update
                     if update is None:
-                        update = action.function(context, event)  # type: ignore[misc]  # it has one or the other
+                        update = action.function(context, event)  # type: ignore[misc]  # has one or the other
                     if update.__class__ is Assign and machine.model is FREE and not machine.internal:
                         given: Mapping[str, Any] = update.fields
                         frozen: Any = given
@@ -119,7 +119,7 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
                             step.effects = step.following = ()
                             step.node = machine.node = plan.target
                             machine.history = history
-                            fields |= frozen  # the machine's own; a call of `update` would look for signals
+                            fields |= frozen  # `update()` would be a call, after which signals are handled
                             return step
                     if update is not None:
                         _apply(machine, before, undo, updates, update)
@@ -147,7 +147,7 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
             return done
         else:
             return Step(now, [MicroStep(None, event, [])], way.receipt, (), (), machine.node)
-    except BaseException as error:  # noqa: BLE001 - whatever it is, the machine goes back first
+    except BaseException as error:  # noqa: BLE001 - for any error the machine is restored first
         failure: BaseException | None = error
     else:
         failure = None
@@ -163,17 +163,17 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
 
 
 def _recorded(machine: Machine, plan: Plan) -> dict[int, tuple[int, ...]]:
-    """The history with what the plan records."""
+    """The history with the records that the plan writes."""
     return {**machine.history, **dict(plan.writes)}
 
 
 def _run(
     machine: Machine, before: Event, undo: list[tuple[str, Any]], updates: list[Update], plan: Plan, event: Event
 ) -> None:
-    """Run the actions of a plan, and look at its conditions, in order.
+    """Run the actions of a plan and check its conditions, in order.
 
     Raises:
-        Failed: One of them has.
+        Failed: An action or a condition failed.
     """
     context = machine.context
     for kind, what, where in plan.operations:
@@ -193,7 +193,7 @@ def _run(
 
 
 def _apply(machine: Machine, before: Event, undo: list[tuple[str, Any]], updates: list[Update], update: Any) -> None:
-    """Apply what an action returned; what is more than a change of the context begins a transaction."""
+    """Apply what an action returned; an update that is not a change of the context begins a transaction."""
     for part in update if update.__class__ is tuple else (update,):
         if part.__class__ is Assign:
             updates.append(assign_fields(machine, undo, part))
@@ -204,7 +204,7 @@ def _apply(machine: Machine, before: Event, undo: list[tuple[str, Any]], updates
 
 
 def _begun(machine: Machine, before: Event, undo: list[tuple[str, Any]], updates: list[Update]) -> Transaction:
-    """The transaction of a plain step that turns out to be more than that; only the context has changed so far."""
+    """The transaction of a plain step that an action made a full one; only the context has changed so far."""
     work = machine.begin()
     work.event, work.undo, work.updates = before, undo, updates
     return work

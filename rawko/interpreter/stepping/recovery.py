@@ -1,10 +1,10 @@
-"""What happens when a macrostep fails: everything as before it, then `error.execution`, or an error for the caller.
+"""Failure of a macrostep: undo it, then process `error.execution`, or raise an error for the caller.
 
-An example: E leads from a to b, and its action assigns n and then raises.
+Example: E leads from a to b, and its action assigns n and then raises.
 
     undo              n, configuration, history, invocations, counters as before E; listeners hear `step rolled back`
-    a handles error   `error.execution` is processed in a, in a macrostep of its own: receipt FAILED, E stays consumed
-    a does not        ActionError for the caller, chained to what the action raised
+    a handles error   `error.execution` is processed in a, in its own macrostep: receipt FAILED, E is consumed
+    a does not        the caller gets an ActionError, chained to the action's exception
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CONTRACT_ERRORS: dict[str, type[ContractFailed]] = {
 
 
 def undo(machine: Machine, work: Transaction) -> None:
-    """Everything as before the macrostep, but for events that others queued meanwhile."""
+    """Restore the state before the macrostep, except for events that others queued meanwhile."""
     machine.work = None
     fields = machine.fields
     for name, old in reversed(work.undo):
@@ -70,21 +70,21 @@ def recover(
     *,
     is_timeout: bool,
 ) -> Step:
-    """Undo; then give the machine `error.execution`, if it handles that here.
+    """Undo the macrostep; then process `error.execution`, if the configuration handles it.
 
     Raises:
-        ActionError: It does not.
-        BaseException: Anything but a `Failed`, as it is; a listener's error as the listener raised it.
+        ActionError: The configuration does not handle it.
+        BaseException: Any failure but a `Failed`, unchanged; for a listener's failure, the listener's own error.
     """
     error = error_of(machine, failure, event) if isinstance(failure, Failed) else None
     undo(machine, work)
-    if isinstance(failure, InvocationError) and ended is not None:  # its end was told, and is not told again
+    if isinstance(failure, InvocationError) and ended is not None:  # the end was reported, and will not be again
         forget_invocation(machine, ended)
         machine.agenda.cancel(timeout_id(ended.number))
     if error is None or not isinstance(failure, Failed):
         _raise(failure)
     if event is not None and machine.node is not None:
-        machine.event = event  # it stays consumed
+        machine.event = event  # the event stays consumed
     if machine.node is not None:
         step = _try_error_event(machine, now, event, failure, error, ended, is_timeout=is_timeout)
         if step is not None:
@@ -102,7 +102,7 @@ def _try_error_event(
     *,
     is_timeout: bool,
 ) -> Step | None:
-    """The step in which the machine handles the failure itself; None: it does not."""
+    """The step in which the machine handles the failure itself; None if it does not handle it."""
     program, node = machine.program, machine.node
     assert node is not None
     rows = program.rows(node, program.structure.event_key("error.execution"))
@@ -114,7 +114,7 @@ def _try_error_event(
         step = _process_error(machine, work, now, event, failure, rows, ended, is_timeout=is_timeout)
         machine.work = None
         return step
-    except BaseException as second:  # noqa: BLE001 - whatever it is, the machine goes back first
+    except BaseException as second:  # noqa: BLE001 - for any error the machine is restored first
         undo(machine, work)
         if not isinstance(second, Failed):
             _raise(second)
@@ -160,7 +160,7 @@ def _process_error(
 
 
 def error_of(machine: Machine, failure: Failed, event: Event | None) -> ActionError:
-    """A failure as the caller gets it, with the machine's state of now."""
+    """The error for the caller, with the machine's present state."""
     fields: dict[str, Any] = {
         "kind": failure.kind,
         "where": failure.where,
@@ -184,7 +184,7 @@ def _sismic_element(machine: Machine, element: Any) -> Any:
 
 
 def _raise(failure: BaseException) -> NoReturn:
-    """A listener's error as the listener raised it; anything else as it is."""
+    """Raise a listener's own error for its `ListenerFailed`; any other failure unchanged."""
     if isinstance(failure, ListenerFailed):
         raise failure.cause from failure.cause.__cause__
     raise failure

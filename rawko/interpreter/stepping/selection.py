@@ -1,7 +1,8 @@
-"""Which transitions are taken: candidates asked in the order in which the program has put them.
+"""Selects transitions: calls guards of candidates in the order that the program prepared.
 
-With states a > b > c active and candidates in each, c is asked first. Where one of c's is true, b and a are not asked;
-a region beside them is. With SCXML's selection each active leaf goes its own way up; no guard is asked twice.
+If states a > b > c are active, each with candidates, those of c are tried first. If one is taken, b and a are skipped;
+a parallel region beside them is not. With SCXML's selection each active leaf is followed upwards; no guard is called
+twice.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from rawko.interpreter.stepping.machine import Machine
 
 
 def choose(machine: Machine, rows: Rows, event: Event | None) -> tuple[int, ...]:
-    """The transitions that are taken for an event (None: eventless ones), before conflicts are resolved.
+    """The transitions selected for an event (None: eventless ones), before conflicts are resolved.
 
     Raises:
         Failed: A guard raised.
@@ -41,7 +42,8 @@ def choose(machine: Machine, rows: Rows, event: Event | None) -> tuple[int, ...]
 def _choose_per_leaf(
     machine: Machine, rows: Rows, paths: tuple[tuple[int, ...], ...], event: Event | None
 ) -> tuple[int, ...]:
-    """SCXML's selectTransitions: from each active leaf upwards, to the first that is true; no guard asked twice."""
+    """SCXML's selectTransitions: from each active leaf upwards to the first true candidate; no guard is called twice.
+    """
     chosen: dict[int, None] = {}
     answers: dict[int, int] = {}
     for path in paths:
@@ -55,7 +57,7 @@ def _choose_per_leaf(
 
 
 def _first_true(machine: Machine, candidates: tuple[Candidate, ...], event: Event | None) -> int:
-    """The transition of a state that is taken, or -1."""
+    """The first transition of a state whose guard is true, or -1."""
     for guard, transition in candidates:
         if guard is None:
             return transition
@@ -74,11 +76,11 @@ def _first_true(machine: Machine, candidates: tuple[Candidate, ...], event: Even
 
 
 def _note_failed_guard(machine: Machine, transition: int, error: Exception, event: Event | None) -> None:
-    """A guard that fails is false, where that is an event; that of an eventless transition is told once in a
-    macrostep, or it would be for ever.
+    """Treat a guard that fails as false, if failures are events; for an eventless transition the event is raised once
+    per macrostep, since the transition is tried again after each microstep.
 
     Raises:
-        Failed: Where it is not.
+        Failed: Failures are not events in this chart.
     """
     failed = guard_failed(machine, transition, error)
     if not machine.program.bound.errors_are_events:

@@ -1,11 +1,11 @@
-"""From one microstep to a stable configuration: eventless transitions, else internal events, until there is neither.
+"""Runs microsteps until the machine is stable: eventless transitions first, else the next internal event.
 
-An example: E leads from a to b; b has `always: {guard: g, target: c}`; the entry of c raises F, which c handles.
+Example: E leads from a to b; b has `always: {guard: g, target: c}`; the entry of c raises F, which c handles.
 
-    process E   microstep a -> b        g is asked: true
-    eventless   microstep b -> c        nothing eventless in c; F waits
-    process F   microstep in c          nothing eventless, nothing waits: stable
-    commit      timers, sends and invocations of all three begin here
+    process E   microstep a -> b        g is called: true
+    eventless   microstep b -> c        c has no eventless transition; F is queued
+    process F   microstep in c          no eventless transition, queue empty: stable
+    commit      timers, sends and invocations of all three microsteps begin now
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from rawko.interpreter.stepping.transaction import Transaction
 def process(
     machine: Machine, work: Transaction, event: Event, steps: list[Any], chosen: tuple[int, ...] | None = None
 ) -> Receipt:
-    """Select for an event, unless that has been done (`chosen`), and take what is selected.
+    """Select transitions for an event, unless the caller has done so (`chosen`), and take them.
 
     Raises:
-        Failed, ListenerFailed: The macrostep is to be undone.
+        Failed, ListenerFailed: The macrostep must be undone.
     """
     node, program = machine.node, machine.program
     assert node is not None
@@ -61,11 +61,11 @@ def process(
 
 
 def stabilise(machine: Machine, work: Transaction, steps: list[Any]) -> None:
-    """Eventless transitions, else the first internal event, until there is neither.
+    """Take eventless transitions, else the next internal event, until there is neither.
 
     Raises:
-        EventlessCycleError: There is no end to it.
-        Failed, ListenerFailed: The macrostep is to be undone.
+        EventlessCycleError: The microsteps repeat, or exceed the bound.
+        Failed, ListenerFailed: The macrostep must be undone.
     """
     program = machine.program
     if not (program.has_eventless or machine.internal):
@@ -115,12 +115,14 @@ def _take_eventless(machine: Machine, work: Transaction, node: Node, chosen: tup
 
 
 def _traces(machine: Machine, work: Transaction) -> tuple[int, int, int, int]:
-    """What a microstep leaves behind, besides its configuration."""
+    """Counts of the changes that a microstep can leave beside the configuration."""
     return (len(work.updates), len(work.effects), len(work.staged), len(machine.internal or ()))
 
 
 def find_idle_choice(machine: Machine, then: float) -> None:
-    """For a restored machine: which eventless transitions came to nothing at `then`, and wait for an event."""
+    """For a restored machine: find the eventless transitions that changed nothing at time `then`, and so wait for an
+    event.
+    """
     node, now, program = machine.node, machine.time, machine.program
     assert node is not None
     machine.time = then
@@ -129,23 +131,23 @@ def find_idle_choice(machine: Machine, then: float) -> None:
         chosen = rows.fixed if rows.fixed is not None else choose(machine, rows, None)
         plan = program.plan(node, chosen, machine.history) if chosen else None
     except Failed:
-        return  # it raises again when it is asked in earnest
+        return  # it raises again at the next step
     finally:
-        machine.work = machine.internal = None  # what a guard's failure has raised: it is raised again, too
+        machine.work = machine.internal = None  # drop what a failing guard raised: it will be raised again
         machine.time = now
     if plan is not None and plan.is_still:
         machine.idle_choice = chosen
 
 
 def commit(machine: Machine, work: Transaction, now: float, steps: list[Any], receipt: Receipt | None) -> Step | None:
-    """End a macrostep: invocations begin, what was staged enters the event queue. None: nothing has happened.
+    """End a macrostep: start invocations, apply the staged changes to the queue. None if no microstep was taken.
 
     Raises:
-        Failed, ListenerFailed: The macrostep is to be undone.
+        Failed, ListenerFailed: The macrostep must be undone.
     """
     if work.starting:
         start_invocations(machine, work)
-        while work.raised:  # only where errors are events: an input has failed
+        while work.raised:  # only if failures are events: an input has failed
             flush_raised(machine, work)
             stabilise(machine, work, steps)
             start_invocations(machine, work)

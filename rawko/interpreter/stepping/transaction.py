@@ -1,12 +1,12 @@
-"""One macrostep in the making, and all that is needed to undo it: a macrostep commits whole or not at all.
+"""The changes of one running macrostep, and the data to undo it: a macrostep commits entirely or not at all.
 
-What waits (sends, timers, cancels) is staged here and enters the event queue at the commit; so a rollback just drops
-it. What code must see at once (context, history, invocations, counters) changes in the machine, and its old value is
-kept here. An example, with `n: 1` and two actions of which the second fails:
+Sends, timers and cancels are staged here and enter the event queue at the commit; a rollback just drops them. Context,
+history, invocations and counters, which code must see at once, change in the machine, and their old values are recorded
+here. Example, with `n: 1` and two actions of which the second fails:
 
     assign(n=2)         undo [("n", 1)]      machine.fields {"n": 2}
     send("E", delay 1s) staged [Timer E]     the queue is as before
-    raise ValueError    undone backwards:    machine.fields {"n": 1}, staged is dropped, node and counters as kept
+    raise ValueError    undone backwards:    machine.fields {"n": 1}, staged is dropped, node and counters restored
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MISSING: Any = object()
 
 
 class Transaction:
-    """What a macrostep has done so far, and where the machine stood before it.
+    """The changes of a macrostep so far, and the machine's state before it.
 
     Attributes:
         undo: Old values of changed context fields, in order.
@@ -38,11 +38,11 @@ class Transaction:
             queue.
         raised: Internal events of the microstep; they enter the internal queue as it ends.
         sent: Events that the microstep sent, for traces and listeners.
-        starting: States entered that invoke, with the event of their entry.
-        outputs: What final states gave when entered.
-        failed: Eventless transitions whose guards have failed, where that is an event.
+        starting: Entered states with invocations, with the event of their entry.
+        outputs: Outputs of final states that were entered.
+        failed: Eventless transitions whose guards have failed, if failures are events.
         node, history, invocations, number, seq, olds, event: The machine's, before the macrostep.
-        marks: What the observer needs to undo what code did.
+        marks: Data for the observer to undo the effects of code.
     """
 
     __slots__ = (
@@ -86,7 +86,7 @@ class Transaction:
         self.failed = NONE_FAILED
 
     def apply_to(self, agenda: Agenda) -> None:
-        """Make the staged changes."""
+        """Apply the staged changes to the event queue."""
         for change in self.staged:
             kind = type(change)
             if kind is Timer:

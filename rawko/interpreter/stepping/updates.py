@@ -1,8 +1,8 @@
-"""Updates that actions return, applied: one small function per kind.
+"""Applies the updates that actions return: one small function per kind.
 
 assign(n=2)            fields["n"] becomes 2; the old value goes to the undo record
-append("log", "x")     fields["log"] becomes a vector of one item more
-raise_("E")            staged: the internal queue gets it as the microstep ends
+append("log", "x")     fields["log"] becomes a vector with one more item
+raise_("E")            staged: enters the internal queue at the end of the microstep
 send("E", delay_ms=5)  staged: a timer, set at the commit
 emit("E"), log("x")    an effect of the step
 """
@@ -52,8 +52,8 @@ def apply_update(machine: Machine, work: Transaction, update: Any) -> None:
     """Apply what an action returned: one update, or a tuple or list of them, in order.
 
     Raises:
-        TypeError: It is no update.
-        ContextError, NotJsonError, ValueError, InterpreterError: See the kinds.
+        TypeError: It is not an update.
+        ContextError, NotJsonError, ValueError, InterpreterError: See the functions of the kinds.
     """
     apply = _APPLY.get(update.__class__)
     if apply is not None:
@@ -76,10 +76,10 @@ def _apply_all(machine: Machine, work: Transaction, updates: Any) -> None:
 
 
 def assign_fields(machine: Machine, undo: list[tuple[str, Any]], update: Assign) -> Assign:
-    """Set context fields, each checked and frozen; the update as the step keeps it, with the frozen values.
+    """Set context fields, each checked and frozen; return the update with the frozen values.
 
     Raises:
-        ContextError, NotJsonError: A value that the context does not take.
+        ContextError, NotJsonError: The context does not accept a value.
     """
     fields, model = machine.fields, machine.model
     is_free = model is FREE
@@ -106,11 +106,11 @@ def assign(machine: Machine, work: Transaction, update: Assign) -> None:
 
 
 def append_item(machine: Machine, undo: list[tuple[str, Any]], update: Append) -> Append:
-    """Add an item to a list of the context; the update as the step keeps it, with the frozen item.
+    """Append an item to a list of the context; return the update with the frozen item.
 
     Raises:
         ContextError: The field is no list, or the model refuses the item.
-        NotJsonError: The item is not JSON, or nested too deeply to stand in a list.
+        NotJsonError: The item is not JSON, or nested too deeply for an item of a list.
     """
     name, fields, model = update.field, machine.fields, machine.model
     old = fields.get(name)
