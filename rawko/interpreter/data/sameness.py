@@ -68,7 +68,7 @@ def field_hash(name: str, value: Any) -> int:
 
 
 def vector_hash(vector: Vector) -> int:
-    """The hash of a list, cached in the vector; `grown_from` lets a longer list start from the hash of a shorter one."""
+    """The hash of a list, cached in the vector; after `grown_from`, only items beyond the shorter list are hashed."""
     try:
         found: int = hash_slot.__get__(vector)
     except AttributeError:
@@ -78,7 +78,7 @@ def vector_hash(vector: Vector) -> int:
 
 
 def grown_from(old: Any, new: Any) -> None:
-    """Give a list that was grown by appends from `old` the hash of `old`, if known, so that only new items are hashed."""
+    """Let a list that was grown from `old` by appends reuse the hash of `old`, if that is cached."""
     if type(old) is not Vector or type(new) is not Vector or not shares_items(old, new) or len(old) > len(new):
         return
     try:

@@ -1,2 +1,1 @@
-"""Code and listeners of others: sismic's meta-events and evaluators, SCXML's data model. Loaded only where a chart
-asks for them."""
+"""Interfaces of other tools: sismic's meta-events and evaluators, SCXML's data model. Loaded only if a chart uses them."""

@@ -1,4 +1,4 @@
-"""Meta-events, as sismic's listeners are told them. Those that always say the same are made once and shared."""
+"""Meta-events, which sismic's listeners receive. Those with constant content are created once and shared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rawko.chart.definition import Transition
 
 
 def meta_event(name: str, data: dict[str, Any]) -> MetaEvent:
-    """A meta-event with this very data: `MetaEvent(name, **data)` would copy it twice."""
+    """A meta-event that uses `data` without a copy; `MetaEvent(name, **data)` would copy it twice."""
     event = MetaEvent.__new__(MetaEvent)
     event.name = name
     event.data = data
@@ -18,9 +18,9 @@ def meta_event(name: str, data: dict[str, Any]) -> MetaEvent:
 
 
 class FixedMetaEvent(MetaEvent):
-    """A meta-event that every step may tell again: read-only, so that no listener changes what others hear.
+    """A meta-event that many steps send again: read-only, so that no listener changes it for the others.
 
-    A copy, or what comes back from a pickle, is a plain MetaEvent.
+    Copying or unpickling it gives a plain MetaEvent.
     """
 
     __slots__ = ("_fixed",)
@@ -50,7 +50,7 @@ class FixedMetaEvent(MetaEvent):
 
 
 class _StepEvent(MetaEvent):
-    """A meta-event of one step: its fields are kept as they come, and put into a dictionary for those who ask."""
+    """A meta-event of one step; its fields are attributes, and the dictionary `data` is made only on request."""
 
     __slots__ = ()
 
@@ -68,7 +68,7 @@ class _StepEvent(MetaEvent):
 
 
 class StepStarted(_StepEvent):
-    """`step started`, at a time in seconds."""
+    """`step started`, with the time in seconds."""
 
     __slots__ = ("time",)
     name = "step started"
@@ -82,7 +82,7 @@ class StepStarted(_StepEvent):
 
 
 class EventConsumed(_StepEvent):
-    """`event consumed`."""
+    """`event consumed`, with the event."""
 
     __slots__ = ("event",)
     name = "event consumed"
@@ -96,7 +96,7 @@ class EventConsumed(_StepEvent):
 
 
 class TransitionProcessed(_StepEvent):
-    """`transition processed`, for an event, or None."""
+    """`transition processed`, with the event, or None."""
 
     __slots__ = ("_transition", "event")
     name = "transition processed"
@@ -113,7 +113,7 @@ class TransitionProcessed(_StepEvent):
 
 
 class StateEvents(dict[int, FixedMetaEvent]):
-    """The meta-event of one name for each state of a chart, made when first told."""
+    """The meta-event of one name for each state of a chart, created on first use."""
 
     def __init__(self, name: str, states: tuple[str, ...]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Names and compiled code of SCXML's Python data model: what stands below its words."""
+"""Namespace and compiled code of SCXML's Python data model; `scxml_data_model` builds on it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ SYSTEM = ("_event", "_sessionid", "_name", "_ioprocessors")
 
 
 class Names(dict[str, Any]):
-    """Variables and words of one machine: the globals of its code. System variables cannot be assigned."""
+    """Variables and built-in functions ("words") of one machine: the globals of its code. System variables are
+    read-only.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.words: set[str] = set()
 
     def provide(self, name: str, value: Any) -> None:
-        """A word of the data model; no variable, until code makes it one."""
+        """Add a word of the data model; it becomes a variable only if code assigns it."""
         super().__setitem__(name, value)
         self.words.add(name)
 
@@ -36,14 +38,14 @@ class Names(dict[str, Any]):
         super().__delitem__(name)
 
     def variables(self) -> dict[str, Any]:
-        """What the chart's own code and data have made."""
+        """The variables that the chart's own code and data have assigned."""
         return {name: value for name, value in self.items() if name not in self.words and name != "__builtins__"}
 
 
 @lru_cache(maxsize=4096)
 def compiled(code: str, mode: str) -> CodeType:
-    """Code, compiled once."""
-    if mode == "eval":  # in parentheses, an expression may go over several lines
+    """The code object of an expression or of statements, cached."""
+    if mode == "eval":  # in parentheses, an expression may span several lines
         ast.parse(code.strip().replace("\n", " ") if "#" not in code else code.strip(), mode="eval")
         code = f"({code.strip()}\n)"
     return compile(code, "<chart>", mode)
@@ -51,10 +53,10 @@ def compiled(code: str, mode: str) -> CodeType:
 
 @lru_cache(maxsize=4096)
 def place_of(location: str) -> ast.expr:
-    """The expression that a location is.
+    """The parsed expression of a location.
 
     Raises:
-        DataModelError: It is none.
+        DataModelError: It is not a location.
     """
     try:
         place = ast.parse(location.strip(), mode="eval").body
@@ -66,7 +68,7 @@ def place_of(location: str) -> ast.expr:
 
 
 def root_of(place: ast.expr) -> str:
-    """The variable in which a location lies."""
+    """The variable that contains a location."""
     while isinstance(place, (ast.Attribute, ast.Subscript)):
         place = place.value
     if not isinstance(place, ast.Name):
@@ -81,7 +83,7 @@ def assignment(location: str) -> CodeType:
 
 
 def assigned(statement: ast.stmt) -> str | None:
-    """The variable that a statement of the preamble declares."""
+    """The variable that a statement of the preamble assigns; None for other statements."""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
         return statement.targets[0].id
     return None

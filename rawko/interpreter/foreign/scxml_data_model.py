@@ -1,4 +1,4 @@
-"""SCXML's Python data model: the variables of one machine, and the words that its code may use.
+"""SCXML's Python data model: the variables of one machine, and the words (built-in functions) that its code may use.
 
 | word | what it does |
 |---|---|
@@ -6,11 +6,11 @@
 | `_event`, `_sessionid`, `_name`, `_ioprocessors` | system variables, read-only |
 | `assign(location, value)` | SCXML's assign: the variable must exist |
 | `raise_(event)`, `send(event, ...)`, `cancel(id)`, `log(label, value)` | SCXML's content |
-| `holds(lambda: x)`, `each(x)` | conditions and arrays of SCXML's if and foreach: what fails is told as SCXML has it |
+| `holds(lambda: x)`, `each(x)` | conditions and arrays of SCXML's if and foreach: failures become error events |
 | `bind(name, lambda: x)` | a variable of late binding gets its first value, once |
-| `invoked(...)`, `xml(text)`, `invalid(message)` | an invocation's input, a value, what the source could not say |
+| `invoked(...)`, `xml(text)`, `invalid(message)` | an invocation's input, a value, an error found in the document |
 
-Code is compiled once and runs as Python does: only charts that the caller trusts come here.
+Code is compiled once and runs unrestricted, as Python: only charts that the caller trusts are run here.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rawko.interpreter.data.events import Event
 
 BOUND = "_bound"
-"""The variable that remembers which late ones have their value; it goes into snapshots with the others."""
+"""The variable that lists the late-bound variables with a value; snapshots contain it like other variables."""
 
 _NOTHING: Any = object()
 
@@ -47,13 +47,13 @@ class DataModel:
     """The data of one machine.
 
     Args:
-        given: Values of variables that the chart declares, by name: they replace its own first values.
-        is_active: Asked by `In`.
-        apply: Takes what content asks for, as an update.
-        tell: Takes an error that does not end its block.
-        number: Gives a number that no send has had.
-        is_reachable: Whether a machine is there that an event could go to.
-        http_location: The address of the machine at SCXML's basic HTTP event processor; None: there is none.
+        given: Values of variables that the chart declares, by name: they replace the chart's first values.
+        is_active: Whether a state is active, for `In`.
+        apply: Applies an update that executable content makes.
+        tell: Reports an error that does not end its block.
+        number: Returns a number that no earlier send has.
+        is_reachable: Whether a target of `send` is a machine that can receive events.
+        http_location: The machine's address at SCXML's basic HTTP event processor; None if it has none.
     """
 
     def __init__(
@@ -108,7 +108,9 @@ class DataModel:
     # ------------------------------------------------------------ code
 
     def start(self, preamble: str) -> None:
-        """Run the preamble, each statement by itself: one that fails is told, and the variable it assigns is None."""
+        """Run the preamble, statement by statement: if one fails, report it and set the variable that it assigns to
+        None.
+        """
         try:
             statements = ast.parse(preamble).body
         except SyntaxError as error:
@@ -151,10 +153,10 @@ class DataModel:
     # ------------------------------------------------------------ words
 
     def assign(self, location: str, value: Any) -> None:
-        """Give a variable, or a place in one, a value.
+        """Assign a variable, or a place inside one.
 
         Raises:
-            DataModelError: There is no such variable, or it is read-only.
+            DataModelError: The variable is not declared, or is read-only.
         """
         place = place_of(location)
         root = root_of(place)
@@ -168,7 +170,7 @@ class DataModel:
             exec(assignment(location), self.names, {"_value": value})  # noqa: S102 - trusted
 
     def bind(self, name: str, first: Callable[[], Any]) -> None:
-        """Give a variable of late binding its first value; later calls do nothing."""
+        """Assign a variable of late binding its first value; later calls do nothing."""
         bound = self.names.get(BOUND, [])
         if name in bound:
             return
@@ -176,7 +178,7 @@ class DataModel:
         self.names[name] = revived(self._given[name]) if name in self._given else first()
 
     def holds(self, condition: Callable[[], Any]) -> bool:
-        """Whether a condition is true; one that fails is false, and told."""
+        """Whether a condition is true; a failing condition is false, and its error is reported."""
         try:
             return bool(condition())
         except Exception as error:  # noqa: BLE001 - the chart's own code
@@ -193,7 +195,7 @@ class DataModel:
         self._apply(Raise(event, dict(data or {})))
 
     def cancel(self, id: str) -> None:
-        """Withdraw a delayed send."""
+        """Cancel a delayed send."""
         self._apply(Cancel(str(id)))
 
     def send(
@@ -208,17 +210,17 @@ class DataModel:
         data: Mapping[str, Any] | None = None,
         content: Any = _NOTHING,
     ) -> None:
-        """Send an event, as SCXML's element does.
+        """Send an event, as SCXML's `<send>` does.
 
         Args:
             target: `#_internal`, `#_parent`, `#_<invoke id>`, `#_scxml_<session id>`, or with the type `basichttp` an
-                address; this machine where left out.
+                address; this machine by default.
             delay: A CSS2 time.
-            idlocation: The variable that gets the id of the send.
-            content: The data, where it is no object.
+            idlocation: The variable that receives the id of the send.
+            content: The data, if it is not an object.
 
         Raises:
-            DataModelError: It cannot be sent so; carries the id of the send.
+            DataModelError: The event cannot be sent; the error carries the id of the send.
         """
         if idlocation is not None:
             id = f"send_{self._number()}"
@@ -241,7 +243,7 @@ class DataModel:
             self._apply(Send(event, _payload(data, said), to, wait, id))
 
     def _receiver(self, target: Any, type: Any) -> Any:
-        """Whom an event goes to: None is this machine."""
+        """The recipient of an event; None for this machine."""
         if self._http_location is not None and type in HTTP_TYPES:
             return _address(target)
         if type not in SCXML_TYPES:
@@ -259,7 +261,7 @@ class DataModel:
         return to
 
     def invoked(self, id: str = "", *, idlocation: str | None = None, **said: Any) -> dict[str, Any]:
-        """The input of an invocation; `idlocation` is the variable that gets its id."""
+        """The input of an invocation; `idlocation` is the variable that receives its id."""
         if idlocation is not None:
             self.assign(idlocation, id)
         return said
@@ -280,10 +282,10 @@ def _payload(data: Mapping[str, Any] | None, said: dict[str, Any]) -> dict[str, 
 
 
 def each(array: Any) -> list[Any]:
-    """The items of an array, as they are now.
+    """A list of the present items of an array.
 
     Raises:
-        DataModelError: It is no collection.
+        DataModelError: It is not a collection.
     """
     if isinstance(array, (str, bytes)) or not isinstance(array, Iterable):
         raise DataModelError(f"{array!r:.60} ({type(array).__name__}) is no array")
@@ -291,7 +293,7 @@ def each(array: Any) -> list[Any]:
 
 
 def invalid(message: str) -> Any:
-    """What the source could not say: an error where it is reached.
+    """Raise an error that the import found in the document, when its place is executed.
 
     Raises:
         DataModelError: Always.

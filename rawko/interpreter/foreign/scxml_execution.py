@@ -26,11 +26,12 @@ class DataObservation(Observation):
 
     Args:
         given: First values for variables that the chart declares.
-        session_id: What `_sessionid` says.
-        http_location: Where the machine is reached by HTTP, or None.
+        session_id: Value of `_sessionid`.
+        http_location: The address at which the machine receives HTTP events, or None.
 
     Attributes:
-        is_reachable: Set by the runtime: whether an event could go to a machine. None: that is not known, all may be.
+        is_reachable: Set by the runtime: whether a target of `send` is a machine that can receive events. None:
+            unknown, all targets count as reachable.
     """
 
     has_evaluator = True
@@ -73,10 +74,10 @@ class DataObservation(Observation):
         return self.machine.seq
 
     def _tell_error(self, where: str, error: Exception) -> None:
-        """An error of code that does not end its block."""
+        """Report an error of code that does not end its block."""
         machine = self.machine
         raise_error(machine, Failed("action", where, "code", self._chart.position, error))
-        if not machine.is_busy and machine.work is not None:  # at start: there is no step yet that would take it in
+        if not machine.is_busy and machine.work is not None:  # at start, no step would queue the error event
             flush_raised(machine, machine.work)
             machine.work = None
 
@@ -122,8 +123,8 @@ class DataObservation(Observation):
         self._fill({name: _copied(value) for name, value in marks.items()})
 
     def restored(self, context: Mapping[str, Any], entry: Mapping[str, float], idle: Mapping[str, float]) -> None:
-        """Variables as they were; functions and classes are those that the preamble has made anew."""
-        self.machine.internal = None  # errors of the preamble: they were told before
+        """Restore variables; functions and classes are those that the preamble has just defined."""
+        self.machine.internal = None  # drop errors of the preamble: they were reported before the snapshot
         kept = {name: value for name, value in self.model.names.variables().items() if callable(value)}
         self._fill(kept | {name: revived(value) for name, value in context.items()})
 
@@ -137,7 +138,7 @@ class DataObservation(Observation):
 
 
 def _copied(value: Any) -> Any:
-    """A deep copy where the value allows it; what cannot be copied (modules, locks, open files) is shared."""
+    """A deep copy if the value allows it; values that cannot be copied (modules, locks, open files) are shared."""
     try:
         return copy.deepcopy(value)
     except Exception:  # noqa: BLE001 - foreign classes raise what they like

@@ -1,6 +1,6 @@
-"""Values of SCXML's Python data model: what crosses the machine's border is JSON, what code sees is plain Python.
+"""Values of SCXML's Python data model: JSON outside the machine, plain Python for code.
 
-Objects read by key and by attribute; XML is an element as `xml.etree.ElementTree` has it. Times are CSS2's.
+Objects are read by key and by attribute; XML is an element of `xml.etree.ElementTree`. Times are CSS2's.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ SCXML_TYPES = frozenset((None, "", "scxml", SCXML_PROCESSOR, "http://www.w3.org/
 HTTP_PROCESSOR = "http://www.w3.org/TR/scxml/#BasicHTTPEventProcessor"
 HTTP_TYPES = frozenset(("basichttp", HTTP_PROCESSOR))
 XML = "_xml"
-"""Key of the object that stands for an XML element where only JSON passes."""
+"""Key of the object that represents an XML element in JSON."""
 
 _TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ms|s|m|h)?", re.ASCII)
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 
 
 class DataModelError(ValueError):
-    """Code of a chart asked for something that the data model refuses.
+    """Code of a chart requested something that the data model refuses.
 
     Attributes:
         sendid: Of the send that failed, or None.
-        error_event: What the machine is told: `error.execution` or `error.communication`.
+        error_event: Name of the event that reports it: `error.execution` or `error.communication`.
     """
 
     def __init__(self, message: str, *, sendid: str | None = None, error_event: str = "error.execution") -> None:
@@ -38,7 +38,7 @@ class DataModelError(ValueError):
 
 
 class ProcessorType(str):
-    """The type of SCXML's own processor: its URI, which SCXML also calls `scxml`."""
+    """The type of SCXML's event processor: its URI, which is equal to the short name `scxml`."""
 
     __slots__ = ()
 
@@ -52,7 +52,7 @@ class ProcessorType(str):
 
 
 class Attributes(dict[str, Any]):
-    """An object whose fields read as attributes, too."""
+    """An object whose fields can also be read as attributes."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -67,14 +67,14 @@ class Attributes(dict[str, Any]):
 
 
 class XmlValue(Element):
-    """An XML element as a value: `findall`, `get`, `text`, ... as ElementTree has them."""
+    """An XML element as a value, with the methods of ElementTree (`findall`, `get`, `text`, ...)."""
 
     def to_json(self) -> dict[str, str]:
         return {XML: tostring(self, encoding="unicode")}
 
 
 class _Builder:
-    """Makes `XmlValue`s; a document type is refused, so that no entity can grow or reach out."""
+    """Builds `XmlValue`s; refuses document types, so that entities can neither expand without bound nor load files."""
 
     def __init__(self) -> None:
         self._open: list[XmlValue] = []
@@ -107,10 +107,10 @@ class _Builder:
 
 
 def xml_value(text: str) -> XmlValue:
-    """The element that a text holds.
+    """The element that a text contains.
 
     Raises:
-        DataModelError: It is no XML, or has a document type.
+        DataModelError: The text is not XML, or has a document type.
     """
     parser = XMLParser(target=_Builder())
     try:
@@ -135,10 +135,10 @@ def revived(value: Any) -> Any:
 
 
 def milliseconds(text: Any) -> float:
-    """A CSS2 time: `1s`, `.5s`, `150ms`.
+    """A CSS2 time, such as `1s`, `.5s` or `150ms`, in milliseconds.
 
     Raises:
-        DataModelError: It is none.
+        DataModelError: The text is not a CSS2 time.
     """
     found = _TIME.fullmatch(str(text).strip())
     if found is None or (found[2] is None and float(found[1])):
@@ -150,11 +150,11 @@ class EventView:
     """`_event`: an event as SCXML describes it, read-only.
 
     Attributes:
-        type: "platform" for the machine's own (`error.*`, `done.state.*`), "internal" for what was raised, else
+        type: "platform" for the machine's own events (`error.*`, `done.state.*`), "internal" for raised ones, else
             "external".
-        sendid, origin, origintype, invokeid: None where there is none.
+        sendid, origin, origintype, invokeid: None if the event has none.
         data: None, an object, or any value that was sent as content.
-        raw: The message as it came in, where it came over HTTP.
+        raw: The HTTP message, if the event came over HTTP.
     """
 
     __slots__ = ("_event", "_known", "invokeid", "name", "origin", "origintype", "raw", "sendid", "type")
@@ -191,7 +191,7 @@ class EventView:
 
     @property
     def data(self) -> Any:
-        """Made when it is looked at first: most events are not looked into."""
+        """The data, converted at the first reading: most events are never read."""
         known = self._known
         if not known:
             known.append(_data(self._event, self._event.data.get(ENVELOPE, {})))

@@ -1,7 +1,7 @@
-"""Python code in charts: run through a sismic evaluator, only where the caller trusts the chart.
+"""Python code in charts, run through a sismic evaluator, only if the caller trusts the chart.
 
-The context is the evaluator's own; it is copied at the start of each macrostep, so that a failure undoes what code
-did to it.
+The context belongs to the evaluator; it is copied at the start of each macrostep, so that a failure can undo changes
+that code made.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rawko.interpreter.stepping.machine import Machine
 
 
 class _Everything:
-    """Holds whatever is asked for."""
+    """A container that contains every element."""
 
     def __contains__(self, element: object) -> bool:
         return True
@@ -77,9 +77,9 @@ class TrustedObservation(Observation):
         }
 
     def attach_to(self, machine: Machine, face: Any) -> None:
-        """sismic's evaluators read the interpreter's times and sent events by these names."""
+        """Attach, and set the interpreter attributes (times, sent events) that sismic's evaluators read."""
         super().attach_to(machine, face)
-        self.bound = _EVERYTHING  # sismic's evaluators know by themselves what has conditions
+        self.bound = _EVERYTHING  # only sismic's evaluators know which elements have conditions
         self.face = face
         face._entry_time = {}
         face._idle_time = {}
@@ -131,7 +131,7 @@ class TrustedObservation(Observation):
         self.run(self._rest(block, definition.actions))
 
     def _is_plain(self, actions: tuple[Action, ...]) -> bool:
-        """One piece of code, as sismic knows it; a foreign evaluator is asked where there is none, too."""
+        """Whether the actions are one piece of code, as in sismic; a foreign evaluator is called even without code."""
         if not actions:
             return self._is_foreign
         return len(actions) == 1 and isinstance(actions[0], CodeAction)
@@ -194,7 +194,7 @@ class TrustedObservation(Observation):
         self.face._idle_time[source] = self.machine.time
 
     def remember(self, element: Any) -> None:
-        """The evaluator keeps `__old__` itself, when it is asked for preconditions."""
+        """Nothing: the evaluator records `__old__` itself when it evaluates preconditions."""
 
     def check(self, element: Any, kind: str, event: Event | None) -> None:
         if self.machine.ignores_contracts:
@@ -267,7 +267,7 @@ class TrustedObservation(Observation):
     # ------------------------------------------------------------ time guards
 
     def next_timed_guard(self) -> float | None:
-        """When an eventless `after(n)` or `idle(n)` guard of an active state may become true by itself."""
+        """The earliest time at which an eventless `after(n)` or `idle(n)` guard of an active state may become true."""
         machine, face = self.machine, self.face
         due: list[float] = []
         for index, calls in self._timed.items():
@@ -282,7 +282,7 @@ class TrustedObservation(Observation):
 
 
 def timed_calls(code: str) -> tuple[tuple[str, float], ...]:
-    """The `after(n)` and `idle(n)` calls with a literal number in a guard."""
+    """The `after(n)` and `idle(n)` calls with a literal number in a guard: (function, seconds) of each."""
     try:
         tree = ast.parse(code, mode="eval")
     except SyntaxError:
@@ -300,7 +300,7 @@ def timed_calls(code: str) -> tuple[tuple[str, float], ...]:
 
 
 def _copy(context: Mapping[str, Any]) -> dict[str, Any]:
-    """A deep copy where values allow it; what cannot be copied (modules, locks, open files) is shared."""
+    """A deep copy of the values that allow it; values that cannot be copied (modules, locks, open files) are shared."""
     copied: dict[str, Any] = {}
     for name, value in context.items():
         try:

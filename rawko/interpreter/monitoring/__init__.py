@@ -1,1 +1,1 @@
-"""Monitors: property charts beside a machine, in production, in tests and over what was recorded."""
+"""Monitors: property charts that check a machine, in production, in tests and over recorded runs."""

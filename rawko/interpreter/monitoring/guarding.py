@@ -1,4 +1,4 @@
-"""Monitors of a machine that runs: a step to which one objects is rolled back, so that nothing of it is committed."""
+"""Monitors of a running machine: a step that violates a monitor is rolled back before anything of it is committed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Report = Callable[[Objection], None]
 
 
 class MonitorViolated(InterpreterError):
-    """A monitor objects to a step, which is rolled back: nothing of it was committed or begun.
+    """A step violates a monitor and was rolled back: nothing of it was committed or started.
 
     Attributes:
-        actor: Path of the machine that is watched.
+        actor: Path of the monitored machine.
         monitor: Name of the monitor's chart.
-        state: Its final state: what must never be.
-        event: Of the step; None: the start, or what was due.
-        instead: What the machine may take in its place; None where nothing is known.
+        state: The monitor's final state, which stands for the violation.
+        event: Of the step; None for the start, or if a timer was due.
+        instead: The event that the machine may take instead; None if there is none.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class MonitorViolated(InterpreterError):
 
 
 class _Guard(PropertyListener):
-    """Feeds one monitor, and raises or reports what it objects to."""
+    """Sends meta-events to one monitor, and raises or reports its objection."""
 
     def __init__(self, watcher: Watcher, actor: str, report: Report | None) -> None:
         super().__init__(watcher.interpreter)
@@ -51,11 +51,11 @@ class _Guard(PropertyListener):
         self._event: Event | None = None
 
     def mark(self) -> None:
-        """Nothing to remember yet: only a step that it hears of can change it."""
+        """Nothing to record yet: the monitor changes only when it receives a meta-event."""
         self._mark = None
 
     def reset(self) -> None:
-        """Be as when the step began."""
+        """Restore the monitor's state at the beginning of the step."""
         super().reset()
         self._watcher.objection = None
 
@@ -90,12 +90,12 @@ def watch(
     memory: Mapping[str, Mapping[str, Any]] | None = None,
     report: Report | None = None,
 ) -> None:
-    """Have a machine watched by those monitors that are for its chart. A step to which one objects raises
-    MonitorViolated and has not happened.
+    """Attach to a machine those monitors that apply to its chart. A step that violates one raises MonitorViolated and
+    is rolled back.
 
     Args:
-        memory: Snapshots of monitors by name, of a machine that goes on from a snapshot of its own.
-        report: Called with objections of monitors that only report; without it they stop the step, too.
+        memory: Snapshots of the monitors by name, for a machine that was itself restored from a snapshot.
+        report: Called with objections of monitors that only report; without it these stop the step, too.
     """
     for monitor in monitors:
         if monitor.is_for(interpreter):

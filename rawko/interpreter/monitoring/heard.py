@@ -1,4 +1,4 @@
-"""Names of the meta-events that a machine tells those who listen: sismic's, in the order of a microstep."""
+"""Names of the meta-events that listeners of a machine receive: sismic's, in the order of a microstep."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A monitor as it is written: a property chart with the functions that it names, and guards that any may name.
+"""A monitor: a property chart with the functions that it names, and guards that every monitor may use.
 
-A monitor hears the meta-events of the machine that it watches. It objects by reaching a final state; by a state with
-the tag `duty` it says that something is still owed, which the machine's end must not find.
+A monitor receives the meta-events of the machine that it watches. It objects by reaching a final state; by a state with
+the tag `duty` it says that an obligation is open, which must be met before the machine ends.
 """
 
 from __future__ import annotations
@@ -20,30 +20,31 @@ from rawko.interpreter.running.interpreter import Interpreter
 
 Violation: TypeAlias = Literal["refuse", "stop", "report"]
 Remedy: TypeAlias = Callable[[Event, str, str], Event | None]
-"""(event of the step, name of the monitor, why it objects): the event to take instead."""
+"""(event of the step, name of the monitor, description of the violation) -> the event to take instead."""
 DUTY: Final = "duty"
-"""Tag of a state in which the monitor waits for something that must come."""
+"""Tag of a state in which an obligation is open."""
 ANY_MACHINE: Final = ""
-"""In `Monitor.watches`: whatever its context."""
+"""In `Monitor.watches`: charts with any context. In `Monitor.machine`: charts of any name."""
 MONITOR_GUARDS: Final = Bindings()
-"""Guards for any monitor: `is_state(name='open')` of a state that is entered or left, `is_event(name='OPEN')` of an
-event that is consumed or sent. Joined with a monitor's own by `|`."""
+"""Guards for any monitor: `is_state(name='open')` for a state entered or exited, `is_event(name='OPEN')` for an event
+consumed or sent. Joined with a monitor's own guards by `|`.
+"""
 
 
 @MONITOR_GUARDS.guard
 def is_state(context: Any, event: Any, *, name: str) -> bool:
-    """The state that is entered or left has this name."""
+    """Whether the state entered or exited has this name."""
     return bool(event.state == name)
 
 
 @MONITOR_GUARDS.guard
 def is_event(context: Any, event: Any, *, name: str) -> bool:
-    """The event that is consumed or sent has this name."""
+    """Whether the event consumed or sent has this name."""
     return bool(event.event.name == name)
 
 
 def with_known(functions: Bindings | None, known: Bindings = MONITOR_GUARDS) -> Bindings:
-    """A monitor's own functions, and those that every monitor knows where it does not bind the name itself."""
+    """A monitor's own functions, with the known functions whose names it does not bind itself."""
     if functions is None:
         return known
     joined = Bindings()
@@ -58,14 +59,15 @@ class Monitor:
     """A property statechart and the functions that it names.
 
     Attributes:
-        watches: Name of the context model that it knows: it is for every chart with that `context`, whatever its name.
-            ANY_MACHINE: for every chart.
-        concerns: Says of a meta-event whether any guard of it could hold, so that the others cost nothing.
-        machine: Name of the one chart whose machines it is for; ANY_MACHINE: of every chart.
+        watches: Name of a context model: the monitor applies to every chart with that `context`, whatever its name.
+            ANY_MACHINE: to every chart.
+        concerns: Whether any guard of the monitor could be true for a meta-event, so that other meta-events cost
+            nothing.
+        machine: Name of the one chart that the monitor applies to; ANY_MACHINE: charts of any name.
         given: Fields of the watched machine's input with the values that they must have: `{"agent": "developer"}`.
-        violation: What comes of an objection: "stop" ends the run, "report" logs it and lets the step happen, "refuse"
-            has the machine take another event instead of the one of that step, where `remedy` knows one.
-        remedy: Knows the event to take instead; None where there is none.
+        violation: Consequence of an objection: "stop" ends the run, "report" logs it and lets the step happen, "refuse"
+            makes the machine take another event instead of the step's, if `remedy` returns one.
+        remedy: Returns the event to take instead; None if there is no remedy.
     """
 
     watches: str
@@ -82,23 +84,23 @@ class Monitor:
         return self.chart.name
 
     def is_for(self, machine: Interpreter) -> bool:
-        """Whether it watches a machine."""
+        """Whether the monitor applies to a machine."""
         chart = machine.chart
         is_of_chart = self.watches in (ANY_MACHINE, chart.context) and self.machine in (ANY_MACHINE, chart.name)
         return is_of_chart and all(machine.input.get(name) == value for name, value in self.given.items())
 
     @property
     def hears_something(self) -> bool:
-        """Whether any of its transitions is for an event of a machine, or for time that passes."""
+        """Whether a transition of the monitor can be triggered, by a meta-event or a timer."""
         heard = {event for transition in self.chart.transitions for event in transition.events}
         return self.has_timers or "*" in heard or not heard.isdisjoint(META_EVENTS)
 
     @property
     def duties(self) -> frozenset[str]:
-        """States in which something is owed."""
+        """States in which an obligation is open."""
         return frozenset(name for name, state in self.chart.states.items() if DUTY in state.tags)
 
     @property
     def has_timers(self) -> bool:
-        """Whether time alone can make it object."""
+        """Whether time alone can make the monitor object."""
         return any(state.after for state in self.chart.states.values())

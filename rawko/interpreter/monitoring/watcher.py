@@ -1,8 +1,8 @@
-"""One monitor beside one machine: what it hears, and what it objects to. Nothing is stopped here.
+"""One monitor of one machine: passes it meta-events and collects its objection. Does not stop the machine.
 
-Only the meta-events that its chart names are fed to it, and the end of a step only where a state was entered or left:
-a model's text as it arrives costs nothing. Its clock is that of the steps: a deadline that has passed is seen with the
-machine's next step.
+The monitor receives only the meta-events that its chart names, and the end of a step only if a state was entered or
+exited: so a model's text, which arrives in many small events, costs nothing. Its clock is that of the steps: it notices
+a passed deadline at the machine's next step.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _OF_A_STEP: Final = (ENTERED, EXITED)
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """What a monitor objects to.
+    """A violation that a monitor has found.
 
     Attributes:
-        state: Its final state: what must never be; or the state with the tag `duty` in which the machine ended.
-        is_duty: Something was still owed when the machine ended.
+        state: The monitor's final state; or its state with the tag `duty` in which the watched machine ended.
+        is_duty: An obligation was still open when the watched machine ended.
     """
 
     monitor: str
@@ -41,16 +41,16 @@ class Objection:
 
 
 class Watcher:
-    """A monitor's machine, fed with the meta-events of another.
+    """A monitor's machine, which receives the meta-events of another machine.
 
     Args:
-        snapshot: Of the monitor, which goes on from there; by default it begins.
+        snapshot: Of the monitor, to continue from; by default it starts anew.
 
     Attributes:
-        watched: The machine that it watches; another object may stand for the same machine later (`follow`).
+        watched: The machine that it watches; `follow` may replace it by another object for the same machine.
         interpreter: The monitor's own machine.
-        objection: The first; from then on it hears nothing more.
-        is_bound: A transition of it was taken: it has something to say about this machine.
+        objection: The first objection; after it the monitor receives nothing more.
+        is_bound: Whether it has taken a transition, so that it has checked something of this machine.
     """
 
     def __init__(self, monitor: Monitor, watched: Interpreter, snapshot: Mapping[str, Any] | None = None) -> None:
@@ -74,15 +74,15 @@ class Watcher:
             self.objection = self._reached()
 
     def follow(self, watched: Interpreter) -> None:
-        """The same machine goes on in another object."""
+        """Watch another object that now represents the same machine."""
         self.watched = watched
 
     def silence(self) -> None:
-        """It hears nothing more: a function of it has failed."""
+        """Stop passing meta-events: a function of the monitor has failed."""
         self._is_silent = True
 
     def wants(self, event: MetaEvent) -> bool:
-        """Whether it may change by a meta-event. Asked once for each, in their order."""
+        """Whether the monitor may change by a meta-event. Must be called once for each, in order."""
         name = event.name
         if self.objection is not None or self._is_silent:
             return False
@@ -100,7 +100,7 @@ class Watcher:
         return name in self._hears and (self._concerns is None or self._concerns(event))
 
     def hear(self, event: MetaEvent) -> Objection | None:
-        """Take a meta-event that it wants.
+        """Process a meta-event that `wants` accepted.
 
         Raises:
             InterpreterError: A function of the monitor has raised.
@@ -117,7 +117,7 @@ class Watcher:
 
     @property
     def owes(self) -> tuple[str, ...]:
-        """States with the tag `duty` that are active: what is still owed."""
+        """The active states with the tag `duty`: the open obligations."""
         return tuple(name for name in self.interpreter.configuration if name in self._duties)
 
     def _reached(self) -> Objection | None:
@@ -136,7 +136,7 @@ class Watcher:
 
 
 class _StepClock(Clock):
-    """The time of the step that is heard."""
+    """The time of the step whose meta-events the monitor receives."""
 
     def __init__(self, time: float) -> None:
         self._time = time

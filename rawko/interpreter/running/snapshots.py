@@ -31,8 +31,8 @@ def take_snapshot(machine: Machine, plain: Callable[[Any], Any] = thaw) -> dict[
     Args:
         plain: Converts frozen values to plain ones; the identity leaves them frozen.
 
-        Raises:
-            SnapshotError: Called in mid-step, or a value in the queue or in a trusted context is not JSON.
+    Raises:
+        SnapshotError: Called in mid-step, or a value in the queue or in a trusted context is not JSON.
     """
     if machine.is_in_step:
         raise SnapshotError("a step is being processed; snapshots are taken between steps")
