@@ -1,7 +1,7 @@
-"""Which run a person means: its id, the beginning of it or of its last part, `last`, or nothing where only one fits.
+"""Finds the run that a person names: by id, by the beginning of the id or of its last part, by `last`, or by no name.
 
-`20261122-103005-7f2c4e1` is also `20261122-10`, `7f2c`, or `last` where no run is younger; as git names commits, a
-beginning has to be unique.
+`20261122-103005-7f2c4e1` can be written `20261122-10`, `7f2c`, or, for the latest run, `last`; as with git's commits, a
+beginning has to be unique. A command without a name chooses the only run that fits it.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ _TASK_CHARS: Final = 60
 
 
 Meant = Literal["look", "travel", "go on", "answer", "steer", "end", "follow"]
-"""What a command does with the run, which says which runs fit where none is named.
+"""What a command does with the run; this decides which runs fit if none is named.
 
-look: the latest run or exploration; travel: the latest run; go on: the one that can be resumed; answer: the one that
-asks, or is at work; steer, end: the one that is open; follow: the one that has ended.
+look: the latest run or exploration; travel: the latest run; go on: a run that can be resumed; answer: a run that asks,
+or is running; steer, end: a run that has not ended; follow: a run that has ended.
 """
 
 
 def name_run(text: str, current: Settings, meant: Meant = "look") -> str:
-    """The id of the run that is meant.
+    """The id of the run that a text names.
 
     Args:
-        text: As it was typed; "" where no run is named. What fits no run is given back as it is: who reads the run
-            says what is there instead.
+        text: As it was typed; "" where no run is named. A text that fits no run is returned unchanged: reading the
+            record then fails with a message that says which runs there are.
 
     Raises:
-        ConfigError: More than one run fits, or none does where none is named; lists the candidates.
+        ConfigError: Several runs fit, or no run is named and none fits; the message lists the candidates.
     """
     if not text:
         return _only(current, meant)
@@ -58,13 +58,13 @@ def name_run(text: str, current: Settings, meant: Meant = "look") -> str:
 
 
 def name_address(text: str, current: Settings, meant: Meant = "look") -> str:
-    """As `name_run`, of the run in `RUN@K`; "@K" is a step of the run that is meant where none is named."""
+    """`name_run` for the run in `RUN@K`; in "@K" no run is named."""
     run, at, place = text.strip().partition("@")
     return f"{name_run(run, current, meant)}{at}{place}"
 
 
 def names_of(current: Settings, *, with_explorations: bool = False) -> list[str]:
-    """Ids of the runs of a workspace, oldest first; read from the folder alone."""
+    """Ids of the runs of a workspace, oldest first; only the folder is listed, no record read."""
     names = run_names(current)
     if with_explorations:
         names = sorted([*names, *explorations_in(explorations_folder(current.state_dir))])
@@ -78,7 +78,7 @@ def _latest(names: list[str], current: Settings) -> str:
 
 
 def _last_part(name: str) -> str:
-    """`7f2c4e1` of `20261122-103005-7f2c4e1`; of a lane, with its own name."""
+    """`7f2c4e1` of `20261122-103005-7f2c4e1`; for a lane, with the lane's name."""
     return "-".join(name.split("-")[2:])
 
 
@@ -107,7 +107,8 @@ def _ambiguous(what: str, found: Iterable[str], current: Settings) -> ConfigErro
 
 
 def _is_asked_for(record: RunRecord, meant: Meant) -> bool:
-    """Whether a command may choose the run by itself: no lane, but to answer it; then not the run above it."""
+    """Whether a command may choose the run without a name: no lanes; to answer, lanes too, but no run whose lane
+    asks."""
     if meant == "answer":
         return ((record.report or {}).get("question") or {}).get("run") is None
     return not lane_depth(record.run)

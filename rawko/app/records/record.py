@@ -17,7 +17,6 @@ from rawko.chart.errors import nearest
 from rawko.config import ConfigError, Settings
 from rawko.config.recorded import taken_from
 
-"""Longer names no file system takes."""
 RUN_FILE, REPORT_FILE, BEGIN_FILE = "run.json", "report.json", "begin.json"
 
 

@@ -29,7 +29,8 @@ Close = Callable[[Callable[[], Awaitable[None]], str], Awaitable[None]]
 class Stores:
     """Snapshots and journal of a run.
 
-    recorded: The rows of a resumed run; None for a new run.
+    Attributes:
+        recorded: The rows of a resumed run; None for a new run.
         lost: Set where the journal has lost its last rows.
         notes: Notes for the report.
     """

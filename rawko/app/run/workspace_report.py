@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 class Witness:
     """Captures a workspace for a run's report. A capture that fails at the end becomes a note.
 
-    notes: Notes for the report.
+    Attributes:
+        notes: Notes for the report.
         before: Git tree of the files before the run; None until it is captured.
     """
 

@@ -1,1 +1,1 @@
-"""Recorded runs: looked at, compared, explained, set back, forked, branched, replayed, pinned, pruned."""
+"""Time travel over recorded runs: show, compare, explain, rewind, fork, adopt, branch, replay, pin, prune."""

@@ -1,12 +1,13 @@
-"""Bringing what another run has made into the files of the current folder: a fork's changes, as git merges a branch.
+"""Merges the changes of a fork into the files of the current folder, as git merges a branch.
 
     base    the files that the fork began with
-    ours    the folder as it is now, with whatever was edited since
+    ours    the folder as it is now, with all edits since
     theirs  the files of the fork's step
 
-What both sides have changed in ways that do not fit together is told, and nothing is changed; `prefer` decides it, and
-`only` leaves it out. The adoption is a row of the run that the fork came from, with the files as they were before, as
-of a rewind of files alone: killed half-way, it is finished by the next command that names that run.
+Where both sides have changed a file in conflicting ways, the conflicts are reported and nothing is changed;
+`prefer` decides for one side, and `only` can leave the file out. The adoption is a row of the run that the fork
+came from, and holds the files as they were before, like a rewind of files alone. If its process is killed, the next
+command that names that run finishes it.
 """
 
 from __future__ import annotations
@@ -40,16 +41,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """What an adoption did, or would do.
+    """The result of an adoption, or of a plan of one.
 
     Attributes:
-        origin: The run and the step, or the snapshot, whose changes were brought in.
-        run: The run of this folder whose journal tells it.
-        row: Of that journal; None where nothing was changed.
-        changes: Paths that changed on disk, or would.
-        conflicts: Paths on which both sides have worked; where `prefer` did not decide them, nothing was changed.
-        safety: Holds the workspace as it was before.
-        is_refused: There are conflicts that nobody has decided, or that nobody can: a path that is not captured.
+        origin: The run and its step or snapshot, `RUN@K`, whose changes were merged.
+        run: The run of this folder whose journal records the adoption.
+        row: The row that records it; None where nothing was changed.
+        changes: Paths that changed on disk, or would change.
+        conflicts: Paths that both sides have changed; unless `prefer` decided all of them, nothing was changed.
+        safety: Snapshot of the workspace before the adoption.
+        is_refused: A conflict is undecided, or cannot be decided since its path is not captured.
     """
 
     origin: str
@@ -74,11 +75,11 @@ class Adopted:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is to be adopted.
+    """Restricts an adoption, and decides its conflicts.
 
     Attributes:
-        only: Files and folders of the workspace; all where there are none.
-        prefer: Whose file is taken where there is a conflict.
+        only: Files and folders of the workspace that may change; empty: all.
+        prefer: The side whose file is taken where there is a conflict; None: conflicts are refused.
     """
 
     only: Collection[str] = ()
@@ -86,10 +87,10 @@ class Wish:
 
 
 async def plan_adoption(address: Address, current: Settings, wish: Wish = Wish()) -> Adopted:
-    """What an adoption would do; see `adopt`. Only the snapshot of the files as they are is taken.
+    """What `adopt` would do. Takes a snapshot of the present files, and changes nothing else.
 
     Raises:
-        ConfigError: As for `adopt`.
+        ConfigError: As in `adopt`.
     """
     async with _opened(address, current) as source:
         workspace = await _workspace(source)
@@ -103,11 +104,12 @@ async def plan_adoption(address: Address, current: Settings, wish: Wish = Wish()
 
 
 async def adopt(address: Address, current: Settings, wish: Wish = Wish()) -> Adopted:
-    """Bring the changes of a fork, up to a step, into the current folder.
+    """Merge the changes of a fork, up to a step, into the current folder.
 
     Raises:
-        ConfigError: There is no such run, step or snapshot; the run is no fork of a run of this folder; a run is at
-            work here; a path of `only` lies outside; the files cannot be changed. They are as they were.
+        ConfigError: There is no such run, step or snapshot; the run is no fork of a run of this folder; a run is
+            running here; a path of `only` is outside the workspace; the files cannot be changed. The files are as
+            before.
     """
     async with _opened(address, current) as source:
         target = source.target
@@ -140,7 +142,7 @@ async def adopt(address: Address, current: Settings, wish: Wish = Wish()) -> Ado
 
 
 class _NothingToDo(Exception):
-    """The files are to stay as they are."""
+    """The merge changes no file, so no row is written."""
 
 
 # ---------------------------------------------------------------- what is merged with what
@@ -148,11 +150,11 @@ class _NothingToDo(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A fork, opened, with the run that it came from, whose folder this is.
+    """A fork that is adopted, and the run of this folder that it was forked from, both opened.
 
     Attributes:
-        step: None where the files are named by a snapshot.
-        base, theirs: The files that the fork began with, and those that are adopted.
+        step: None where a snapshot names the files.
+        base, theirs: The files that the fork began with, and the files that are adopted.
     """
 
     run: str
@@ -167,7 +169,7 @@ class _Source:
 
 @asynccontextmanager
 async def _opened(address: Address, current: Settings) -> AsyncIterator[_Source]:
-    """Everything that an adoption needs, checked."""
+    """Open and check all that an adoption needs."""
     child, target = _line_of(read_record(address.run, current), current)
     for run in (address.run, target.run):
         await finish_rewind(run, current)
@@ -191,10 +193,10 @@ def _first_files(past: Past, run: str) -> Snapshot:
 
 
 def _line_of(record: RunRecord, current: Settings) -> tuple[str, RunRecord]:
-    """The run of this folder that a fork comes from, and the first fork on the way to it.
+    """The child fork that leads from a run of this folder to the given run, and that run of this folder.
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: No ancestor of the run works in this folder.
     """
     run, folder = record, current.workspace.resolve()
     if _folder_of(record) == folder:

@@ -1,7 +1,7 @@
-"""The files of a step as a branch of the user's own repository: one commit, the natural way to a pull request.
+"""Writes the files of a step as a branch of the user's own repository: one commit, ready for a pull request.
 
-The commit stands on the one that HEAD was at when the run began (else on HEAD as it is now), so that it shows what
-the run has made. What the user's git ignores is not in it. Neither index nor work tree nor HEAD are touched.
+The commit's parent is the commit of HEAD when the run began (if unknown, the present HEAD), so that its diff shows the
+run's work. Files that the user's git ignores are left out. Index, work tree and HEAD are not touched.
 
 Source: AL-011.
 """
@@ -36,8 +36,7 @@ class Branched:
     """A branch that was written.
 
     Attributes:
-        base: The commit it stands on; None where the repository had none.
-        files: Paths that differ from `base`, relative to the repository.
+        base: The parent commit; None where the repository had no commit.
     """
 
     name: str
@@ -59,15 +58,15 @@ class Branched:
 async def branch(
     address: Address, name: str, current: Settings, *, is_forced: bool = False, message: str | None = None
 ) -> Branched:
-    """Write the files of a step, or a snapshot, as a branch.
+    """Write the files of a step or a snapshot as a branch.
 
     Args:
-        is_forced: Move a branch of that name that is there already, unless it is checked out somewhere.
-        message: Of the commit; the run's task by default.
+        is_forced: Move an existing branch of that name, unless it is checked out.
+        message: The commit message; the run's task by default.
 
     Raises:
-        ConfigError: There is no such run, step or repository; the name cannot be one or is taken; git does not know
-            who commits. No branch was written.
+        ConfigError: There is no such run, step or repository; the name is no branch name or is taken; git does not know
+            the committer's name. No branch was written.
     """
     await finish_rewind(address.run, current)
     async with open_past(address.run, current) as past:
@@ -88,7 +87,8 @@ async def branch(
 
 
 def _repository(record: RunRecord, current: Settings) -> tuple[Repository, Path]:
-    """The repository of the run's workspace, with that; of a fork, those of the run that it comes from."""
+    """The repository of the run's workspace, and the workspace; for a fork whose workspace has none, those of its
+    origin."""
     if shutil.which("git", path=current.environ.get("PATH")) is None:
         raise ConfigError("a branch is written by the program 'git', which is not on the PATH")
     origin = record
@@ -106,10 +106,10 @@ def _repository(record: RunRecord, current: Settings) -> tuple[Repository, Path]
 
 
 def _check_name(repository: Repository, name: str, *, is_forced: bool) -> str:
-    """The commit that the branch is at now, "" if there is none.
+    """The commit that the branch is at now; "" if there is no such branch.
 
     Raises:
-        ConfigError: It cannot be a branch's name, is taken, or checked out.
+        ConfigError: The name is no branch name, or the branch exists or is checked out.
     """
     try:
         repository.git("check-ref-format", f"refs/heads/{name}")
@@ -161,10 +161,10 @@ def _files(repository: Repository, base: str | None, commit: str) -> tuple[str, 
 
 
 def _tree(past: Past, repository: Repository, workspace: Path, files: Snapshot, base: str | None) -> str:
-    """What git would commit if the work tree were the snapshot, and nothing else had ever been staged.
+    """The tree that git would commit if the work tree were the snapshot, and nothing were staged.
 
-    Files that are as in the base are not written: git takes them from the index (`skip-worktree`), with the ignore
-    rules and attributes in them, and so it does with what lies outside of the workspace.
+    Files that are equal in the base are not written out: they stay in the index with `skip-worktree`, so that git still
+    reads ignore rules and attributes in them. The same holds for files outside of the workspace.
     """
     with tempfile.TemporaryDirectory(dir=past.record.folder, prefix="branch-") as made:
         index, root = Path(made, "index"), Path(made, "tree")
@@ -202,7 +202,7 @@ def _in(repository: Repository, root: Path, index: Path) -> Any:
 
 
 def _entries(repository: Repository, base: str) -> dict[bytes, tuple[bytes, bytes]]:
-    """Mode and id of everything in a commit, by path."""
+    """Mode and object id of every file in a commit, by path."""
     found = {}
     for entry in repository.git("ls-tree", "-r", "-z", "--full-tree", base).split(b"\0"):
         if entry:
@@ -217,7 +217,8 @@ def _hex(file: File) -> bytes:
 
 
 def _kept(repository: Repository, files: Snapshot, entries: Mapping[bytes, tuple[bytes, bytes]]) -> bytes:
-    """Entries of the base that the snapshot does not speak of: submodules, what is not checked out, what it skipped."""
+    """Base entries that the snapshot does not cover: submodules, files that are not checked out, files that it
+    skipped."""
     if not entries:
         return b""
     told = repository.git("ls-files", "-z", "-t")  # of the user's index: only read
@@ -232,13 +233,13 @@ def _kept(repository: Repository, files: Snapshot, entries: Mapping[bytes, tuple
 
 
 def _embedded(workspace: Path, paths: Iterable[bytes]) -> set[bytes]:
-    """Folders that are repositories of their own in the workspace: the user's git does not look into them."""
+    """Folders of the workspace that are git repositories themselves; the user's git does not read files in them."""
     folders = {folder for path in paths for folder in _above(path)}
     return {folder for folder in folders if (workspace / os.fsdecode(folder) / ".git").exists()}
 
 
 def _above(path: bytes) -> Iterator[bytes]:
-    """The folders that a path lies in."""
+    """The folders above a path, outermost first."""
     end = path.find(b"/")
     while end >= 0:
         yield path[:end]

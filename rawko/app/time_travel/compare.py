@@ -1,4 +1,4 @@
-"""What lies between two steps, of one run or of two: files, conversation, machine."""
+"""Compares two steps, of one run or of two: files, conversation, machine context."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from rawko.runtime.replay.replay import ReplayTree
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 
 _CONVERSATION: Final = frozenset({"messages", "current_response"})
-"""Fields that the conversation shows."""
+"""Context fields that are left out, since the conversation shows them."""
 PARTS: Final = ("files", "conversation", "machine")
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field of a machine's context that differs: `added` where a list has only grown."""
+    """A context field of a machine that differs; `added` has the new items where a list has only grown."""
 
     actor: str
     name: str
@@ -51,7 +51,7 @@ class Place:
     """One side of a comparison.
 
     Attributes:
-        step: None of a snapshot.
+        step: None where the side is a snapshot.
         configuration: Active states by actor.
     """
 
@@ -70,11 +70,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What lies between two places; parts that were not asked for are None.
+    """The difference of two places; parts that were not asked for are None.
 
     Attributes:
         diff: The files' unified diff, as git prints it.
-        conversation: Messages that only one of them has, in order: each "removed" (of the first) or "added".
+        conversation: Messages that only one side has, in order: "removed" if the first has them, "added" if the second.
     """
 
     before: Place
@@ -85,7 +85,7 @@ class Difference:
     fields: tuple[FieldChange, ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, as `rawko diff --json` prints it."""
+        """The difference as `rawko diff --json` prints it."""
         found: dict[str, Any] = {"before": self.before.to_json(), "after": self.after.to_json()}
         if self.files is not None:
             found |= {"files": [change.to_json() for change in self.files], "diff": self.diff}
@@ -97,13 +97,13 @@ class Difference:
 
 
 async def compare(before: Address, after: Address, current: Settings, parts: Sequence[str] = PARTS) -> Difference:
-    """What lies between two places.
+    """The difference of two places.
 
     Args:
-        parts: Of "files", "conversation", "machine".
+        parts: Any of "files", "conversation", "machine".
 
     Raises:
-        ConfigError: There is no such run, step or snapshot; or a snapshot was asked for more than its files.
+        ConfigError: There is no such run, step or snapshot; or only parts without "files" were asked of a snapshot.
     """
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(open_past(before.run, current))
@@ -133,10 +133,10 @@ async def _sides(*sides: tuple[Past, Address], is_all: bool) -> list[tuple[Place
 
 
 async def _side(past: Past, address: Address, *, is_all: bool) -> tuple[Place, ReplayTree | None]:
-    """One place; without its machines, where the files alone are asked for.
+    """One side, and its machines; None for the machines if only files are compared.
 
     Raises:
-        NoStepOfSnapshot: The machines are asked for, and the place is a snapshot that no step took.
+        NoStepOfSnapshot: Machines are compared, and no step took the snapshot that names the place.
     """
     if address.is_snapshot and not is_all:
         return Place(address.run, None, await past.files(address.place), {}), None
@@ -157,7 +157,8 @@ def _files(past: Past, before: Snapshot, after: Snapshot) -> dict[str, Any]:
 
 
 def _conversation(before: ReplayTree, after: ReplayTree) -> Iterator[tuple[str, Said]]:
-    """The messages that only one side has. Runs of one line differ at their end; a fork may say the same later on."""
+    """Messages that only one side has, found by a sequence diff, since a fork may repeat messages of the original
+    later."""
     old, new = conversation_of(before), conversation_of(after)
     one, two = ([json.dumps(said.to_json(), sort_keys=True) for said in side] for side in (old, new))
     for kind, start, end, first, last in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():

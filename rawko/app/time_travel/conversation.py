@@ -1,4 +1,4 @@
-"""What was said in a run until a step, as one list: by its agents one after the other, and to them."""
+"""The messages of a run until a step, of all its agents, as one list."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rawko.runtime.replay.replay import ReplayTree
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One message.
+    """A message and the agent of its conversation.
 
     Attributes:
-        agent: Whose conversation it is in.
-        message: As it goes over the wire: {"role", "content": [blocks]}.
+        agent: The agent in whose conversation the message is.
+        message: In the wire format: {"role", "content": [blocks]}.
     """
 
     agent: str
@@ -27,7 +27,7 @@ class Said:
 
 
 def conversation_of(tree: ReplayTree) -> list[Said]:
-    """All messages, oldest first: those that the root keeps, then what is new of the agents at work."""
+    """All messages, oldest first: those in the root's context, then new ones of agents that are still running."""
     found: list[Said] = []
     for path, machine in tree.root.walk():
         context = machine.interpreter.context
@@ -41,14 +41,15 @@ def conversation_of(tree: ReplayTree) -> list[Said]:
 
 
 def _said(item: Any, agent: str) -> Said:
-    """The orchestrator keeps messages with whose they are; an agent keeps its own."""
+    """A message of a context: the orchestrator's items name the message's agent, an agent's items do not."""
     if isinstance(item, Mapping) and "message" in item:
         return Said(str(item.get("agent") or agent), item["message"])
     return Said(agent, item)
 
 
 def agent_at_work(tree: ReplayTree) -> dict[str, Any] | None:
-    """The context of the agent that an orchestrator has at work; None where none is, or where it runs alone."""
+    """The context of the agent that is running for an orchestrator; None where none is, or where an agent runs
+    alone."""
     for path, machine in tree.root.walk():
         if path != "root" and machine.interpreter.context.get("messages") is not None:
             context: dict[str, Any] = machine.interpreter.snapshot()["context"]
@@ -57,7 +58,7 @@ def agent_at_work(tree: ReplayTree) -> dict[str, Any] | None:
 
 
 def text_of(message: Mapping[str, Any]) -> str:
-    """A message as text: what was said, which tools were called, what they answered."""
+    """A message as text: its text, the tools that it calls, and the results of tools."""
     content = message.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
     return "\n".join(filter(None, map(_block_text, blocks)))

@@ -1,6 +1,6 @@
-"""The way that a run took through one of its charts: what a drawing of that chart highlights.
+"""The transitions and states that a drawing of a chart highlights for a run.
 
-The run is stepped through again from its first row, as a resume would do it; nothing is started and nothing written.
+The run is replayed from its first row; nothing is started, and nothing is written.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from rawko.runtime.replay.rewind_records import jump_of
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Where a machine of the run stands, and how it came there.
+    """The configuration of a machine of the run, and the transitions that led to it.
 
     Attributes:
         configuration: Names of the active states.
-        taken: Indices of the transitions that the machine has taken since it was started.
-        step: Number of the run's step that this is about.
+        taken: Indices of the transitions that the machine has taken since its start.
+        step: Number of the run's step at which this holds.
     """
 
     configuration: tuple[str, ...]
@@ -33,11 +33,11 @@ class Way:
 
 
 async def way_through(chart: Chart, address: str, current: Settings) -> Way:
-    """The latest machine of this chart in a run, or as of a step (`RUN@K`).
+    """The path of the latest machine of this chart in a run, until its end or a step (`RUN@K`).
 
     Raises:
-        ConfigError: There is no such run or step, none of its machines has this chart, or it cannot be stepped
-            through any more.
+        ConfigError: There is no such run or step, no machine of the run has this chart, or the run can no longer be
+            replayed.
     """
     place = Address.parse(address)
     async with open_past(place.run, current) as past:

@@ -1,7 +1,7 @@
-"""Everything about one recorded step: what it was about, why it went where it went, what it changed and cost.
+"""Explains one recorded step: its cause, how the machine chose its transitions, what the step changed and cost.
 
-The machine is brought to the moment before the step and takes it once more, noting how it chooses; nothing is asked
-and nothing is run. Where the chart has changed since, what the row itself says is still told.
+A machine is restored to the moment before the step and takes the step again, recording its choices; no model is asked
+and no tool is run. If the chart has changed since, the explanation has only what the journal row says.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_SEEN_ITEMS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class ContextChange:
-    """One field of a machine's context that a step changed: set from `before` to `after`, or grown by `appended`."""
+    """A context field that a step changed: assigned, from `before` to `after`, or extended by `appended`."""
 
     name: str
     before: Any = None
@@ -44,12 +44,12 @@ class ContextChange:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The actor whose end a step is about: a call of the model, of a tool, of the arbiter, of an agent.
+    """The invocation whose end is the step's event: a call of the model, a tool, the arbiter or an agent.
 
     Attributes:
-        id, src: Of the invocation; `attempt` is 1, or more after a crash.
-        input: What it was given. `call`: the tool call that was open, of a tool.
-        output: What it gave; `error` instead of a failure.
+        id, src: Of the invocation; `attempt` is 1, or higher after a crash.
+        input: The invocation's input. `call`: the tool call in it, if it ran a tool.
+        output: The invocation's output; if it failed, `error` is set instead.
     """
 
     id: str
@@ -62,21 +62,21 @@ class Ended:
 
     @property
     def usage(self) -> Any:
-        """Tokens of the call, where it was one of a model."""
+        """Token usage, where the invocation was a model call."""
         told = self.output if self.error is None else self.error
         return told.get("usage") if isinstance(told, Mapping) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One step.
+    """The explanation of one step.
 
     Attributes:
-        before, after: Active states of the machine that took it.
-        choices: How it chose; empty where that cannot be told any more (`problem` says why).
+        before, after: Active states of the machine that took the step.
+        choices: How the machine chose; empty where it can no longer be found out (`problem` says why).
         usage: Tokens by model that the whole run had used by then.
-        files: The workspace after the step; `changes` are those against the step before.
-        jump: Where the run went, of a row that is no step of a machine.
+        files: The workspace after the step; `changes` are its differences from the step before.
+        jump: Set for a row that is no step of a machine, but a rewind, a fork or the like.
     """
 
     record: StepRecord
@@ -94,7 +94,7 @@ class Explanation:
     problem: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, as `rawko show RUN@K --json` prints it."""
+        """The explanation as `rawko show RUN@K --json` prints it."""
         record = self.record
         return {
             "run": record.run,
@@ -129,7 +129,8 @@ def _choice_json(choice: Choice) -> dict[str, Any]:
 
 
 def _seen(value: Any) -> Any:
-    """What a guard read; of a long list its length and its end, since a guard may read the whole conversation."""
+    """A value that a guard read; a long list as its length and last item, since a guard may read the whole
+    conversation."""
     told = thaw(value)
     if isinstance(told, list) and len(told) > MAX_SEEN_ITEMS:
         return {"items": len(told), "last": told[-1]}
@@ -137,7 +138,7 @@ def _seen(value: Any) -> Any:
 
 
 async def explain(past: Past, step: int) -> Explanation:
-    """Everything about a step of a run.
+    """The explanation of a step of a run.
 
     Raises:
         ConfigError: The journal cannot be read.
@@ -161,7 +162,7 @@ async def explain(past: Past, step: int) -> Explanation:
 
 
 async def explain_all(past: Past, most: int) -> AsyncIterator[Explanation]:
-    """Everything about the first steps of a run, in order; the machines are stepped through once.
+    """Explanations of the first `most` steps of a run, in order; the machines are replayed only once.
 
     Raises:
         ConfigError: The journal cannot be read.
@@ -186,15 +187,15 @@ async def explain_all(past: Past, most: int) -> AsyncIterator[Explanation]:
 
 
 def choosing(chart: Any, bindings: Any, input: Any, clock: Any) -> Choosing:
-    """A machine for `ReplayTree` that notes how it chooses, as `take_again` needs it."""
+    """Makes a machine for `ReplayTree` that records its choices, as `take_again` needs them."""
     return Choosing(chart, bindings, input=input, clock=clock)
 
 
 def take_again(tree: ReplayTree, record: StepRecord) -> Explanation:
-    """Take a recorded step once more in a tree of `choosing` machines that stands right before it.
+    """Take a recorded step again, in a tree of `choosing` machines that were replayed to just before it.
 
     Raises:
-        ReplayError: It comes out otherwise than it was recorded.
+        ReplayError: The step comes out differently from its record.
     """
     machine = tree.machine_of(record)
     before = machine.interpreter
@@ -236,7 +237,12 @@ def _ended(machine: Choosing, record: StepRecord, fields: Mapping[str, Any]) -> 
 
 
 def context_changes(record: StepRecord, before: Mapping[str, Any]) -> list[ContextChange]:
-    """The updates of a row by field: the value before all of them, and after; what was appended."""
+    """The updates of a row, merged by field: the value before the row and after it, or all items that it appended.
+
+    updates  {"append": "log", "item": 1}, {"assign": {"n": 5}}, {"append": "log", "item": 2}
+    before   {"log": [0], "n": 4}
+    changes  log: appended (1, 2); n: before 4, after 5
+    """
     found: dict[str, ContextChange] = {}
     for update in record.updates:
         if "append" in update:
@@ -255,7 +261,7 @@ def context_changes(record: StepRecord, before: Mapping[str, Any]) -> list[Conte
 
 
 def _started(record: StepRecord, effects: Any) -> list[dict[str, Any]]:
-    """The invocations that a step starts, with their inputs, which rows leave out."""
+    """The invocations that a step starts, with their inputs, which journal rows leave out."""
     inputs = {(e.id, e.number): thaw(e.input) for e in effects if hasattr(e, "src")}
     starts = [effect for effect in record.effects if effect["type"] == "start"]
     return [{**effect, "input": inputs.get((effect["id"], effect["number"]))} for effect in starts]
@@ -264,7 +270,7 @@ def _started(record: StepRecord, effects: Any) -> list[dict[str, Any]]:
 async def _files(past: Past, step: int, tree: ReplayTree) -> Snapshot | None:
     try:
         return await past.files_at(step, tree)
-    except ConfigError:  # the step can be told without its files
+    except ConfigError:  # the step is explained without its files
         return None
 
 
@@ -273,7 +279,7 @@ def _changes(past: Past, before: Snapshot | None, after: Snapshot | None) -> tup
         return ()
     try:
         return past.archive.changes(before.tree, after.tree)
-    except WorkspaceError:  # a snapshot that is damaged: the step can be told without it
+    except WorkspaceError:  # a snapshot is damaged; the step is explained without it
         return ()
 
 
@@ -288,7 +294,7 @@ async def _explain_jump(past: Past, record: StepRecord, jump: Jump) -> Explanati
 
 
 def told_by_row(record: StepRecord, problem: str) -> Explanation:
-    """What the row says by itself."""
+    """The explanation that the journal row alone gives."""
     starts = tuple(effect for effect in record.effects if effect["type"] == "start")
     return Explanation(
         record,

@@ -1,9 +1,9 @@
-"""A run of its own from a step of another one: its files in a folder of its own, its machines, its journal.
+"""Makes a new run from a step of another one, with a folder, machines and a journal of its own.
 
-The original is only read, also while it is at work. The contents of files and of the journal are shared, so a fork
-costs what its folder costs. The folder is filled beside its place and then moved there whole; the fork is a run once
-its record is written, which comes last. What its orchestrator is told first waits in the machine's own queue, which
-the first row of the journal holds: all of it is there, whenever a process is killed.
+The original is only read, and may be running. File contents and journal rows are shared, so a fork takes the disk space
+of its folder only. The folder is filled beside its place and then renamed; the fork exists once its record is written,
+which is the last step. The orchestrator's first event is in the machine's queue, which the first journal row holds. So
+a fork is complete or absent, whenever its process is killed.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ FORCE: Final = "FORCE_AGENT"
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is to be different in a fork; None where it is as in the original.
+    """What is different in a fork; None where a fork is as its original.
 
     Attributes:
-        task: A new task, on the files and with the conversation of the step.
-        agent: Under the arbiter, who works next; of an agent that ran alone, who takes over.
-        model: Asked from there on by every agent and the arbiter.
+        task: A new task, given the files and the conversation of the step.
+        agent: In a run with an arbiter, the agent that works next; in a run of one agent, the agent that replaces it.
+        model: The model of every agent and of the arbiter from there on.
     """
 
     task: str | None = None
@@ -63,7 +63,7 @@ class Forked:
     """A fork that was made.
 
     Attributes:
-        state: Active states that it goes on from; empty where an agent begins with a task.
+        state: Active states from which the fork continues; empty where a fresh agent starts with a task.
     """
 
     run: str
@@ -85,14 +85,14 @@ class Forked:
 async def fork(
     address: Address, current: Settings, changes: Changes | None = None, *, into: Path | None = None
 ) -> Forked:
-    """Make a run of its own from a step; `rawko resume` goes on with it.
+    """Make a new run from a step; `rawko resume` continues it.
 
     Args:
-        into: A folder that is not there or empty; one beside the workspace by default.
+        into: A folder that is missing or empty; by default a new folder beside the workspace.
 
     Raises:
-        ConfigError: There is no such run, step or agent, nothing would be left to do, the folder cannot be used, or a
-            part of the files is missing. Nothing was made.
+        ConfigError: There is no such run, step or agent, the machine has ended and no task is given, the folder cannot
+            be used, or a part of the files is missing. Nothing was made.
     """
     await finish_rewind(address.run, current)
     changes = changes or Changes()
@@ -121,12 +121,12 @@ async def fork(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How a fork begins.
+    """How a fork starts.
 
     Attributes:
-        snapshot: The machines that it goes on from; None for a fresh agent, which looks at the workspace first.
-        event: What such an agent is told once it is ready.
-        is_anew: No machine goes on from where it was: today's charts are those of the fork.
+        snapshot: The machines that it continues from; None for a fresh agent, which captures the workspace first.
+        event: The first event for such an agent once it is idle.
+        is_anew: No machine of the original continues, so the fork uses the present charts.
     """
 
     snapshot: dict[str, Any] | None
@@ -146,12 +146,12 @@ def _check(record: RunRecord, changes: Changes) -> None:
 
 
 def _agent(record: RunRecord, changes: Changes) -> str | None:
-    """The agent that runs alone; under an arbiter there is none."""
+    """The agent that runs alone in the fork; None for a run with an arbiter."""
     return None if record.agent is None else changes.agent or record.agent
 
 
 def _settings(settings: Settings, changes: Changes) -> Settings:
-    """The original's; what it records is its own, and a model that is asked for is asked by everybody."""
+    """The original's settings, without its recording, and with the new model for all agents and the arbiter."""
     return with_model(replace(settings, record=None), changes.model)
 
 
@@ -174,7 +174,7 @@ def _plan(record: RunRecord, made: Run, tree: ReplayTree, changes: Changes) -> _
 
 
 def _anew(record: RunRecord, made: Run, tree: ReplayTree, changes: Changes, notes: dict[str, Any]) -> _Plan:
-    """A new task begins with what there is of conversation, plan and history."""
+    """The plan of a fork with a new task or agent: its first event carries conversation, plan and history over."""
     chart = tree.root.interpreter.chart
     if FOLLOW_UP not in chart.events:
         raise ConfigError(f"the chart {chart.name!r} does not take the event {FOLLOW_UP}: it takes no new task")
@@ -187,7 +187,7 @@ def _anew(record: RunRecord, made: Run, tree: ReplayTree, changes: Changes, note
 
 
 def _waiting(made: Run, *events: Event) -> dict[str, Any]:
-    """The orchestrator when it has begun and done nothing yet, with what it is told waiting in order."""
+    """Snapshot of a started orchestrator whose queue holds the first events, in order."""
     chart, bindings, given = made.machine()
     machine = Interpreter(chart, bindings, input=given, clock=ReplayClock(time.time()))
     machine.start()
@@ -196,7 +196,7 @@ def _waiting(made: Run, *events: Event) -> dict[str, Any]:
 
 
 def _forced(record: RunRecord, tree: ReplayTree, snapshot: dict[str, Any], agent: str) -> dict[str, Any]:
-    """The machine with one more event waiting: a person wants this agent to work next."""
+    """The root's snapshot with one more event in its queue, which makes the arbiter run this agent next."""
     machine = tree.root.interpreter
     if not machine.can(FORCE, agent_name=agent):
         raise ConfigError(
@@ -212,10 +212,10 @@ def _forced(record: RunRecord, tree: ReplayTree, snapshot: dict[str, Any], agent
 
 
 def _folder(record: RunRecord, run: str, into: Path | None) -> Path:
-    """The folder that a fork is to have, checked.
+    """The folder of a fork, checked.
 
     Raises:
-        ConfigError: It holds something, or lies where it would be in the way.
+        ConfigError: The folder is not empty, or overlaps the workspace or the state folder.
     """
     workspace = record.settings.workspace
     folder = workspace.with_name(f"{workspace.name}-{run[-6:]}") if into is None else into.absolute()
@@ -234,13 +234,13 @@ def _folder(record: RunRecord, run: str, into: Path | None) -> Path:
 
 
 def _fill(past: Past, files: Snapshot, folder: Path) -> None:
-    """The files of the fork: all of them or none."""
+    """Write the files of the fork into its folder; the folder appears with all of them, or not at all."""
     beside = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
     try:
         beside.mkdir(parents=True)
         past.archive.write_out(files, beside, is_checked=True)
         beside.rename(folder)
-    except BaseException as error:  # an interrupt among them
+    except BaseException as error:  # KeyboardInterrupt, too
         shutil.rmtree(beside, ignore_errors=True)
         if isinstance(error, OSError):
             raise ConfigError(f"the folder {str(folder)!r} cannot be made: {error.strerror}; see --into") from error
@@ -250,7 +250,7 @@ def _fill(past: Past, files: Snapshot, folder: Path) -> None:
 
 
 def _keep_trust(origin: Path, folder: Path) -> None:
-    """The user's decisions about the origin hold for the same content in its fork, too."""
+    """Copy the user's trust decisions about the origin's content to the fork's folder."""
     with suppress(ConfigError):
         if items := Decisions(origin).load():
             Decisions(folder).save(items)
@@ -282,7 +282,7 @@ async def _begin(past: Past, made: Run, folder: Path, tree: ReplayTree, files: S
             tools=record.tools,
         )
         write_report(settings, made.id, {"run": made.id, "outcome": FORKED, "question": question_of(tree)})
-    except BaseException as error:  # an interrupt among them
+    except BaseException as error:  # KeyboardInterrupt, too
         shutil.rmtree(folder, ignore_errors=True)
         forget_record(settings, made.id)
         if isinstance(error, (WorkspaceError, JournalError, ConfigError)):

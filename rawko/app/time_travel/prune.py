@@ -1,7 +1,7 @@
-"""Runs and explorations that nobody needs any more, removed whole: record, journal rows and snapshots, and their room.
+"""Removes runs and explorations: record, journal rows and snapshots, and shrinks the files that held them.
 
-A run is taken out of the list first, so that nobody can go on with it; then what it holds is removed. Whoever is
-killed meanwhile leaves nothing half there: the next prune finishes the work.
+A run's folder is moved out of the list of runs first, so that it cannot be resumed; then its data are removed. If the
+process is killed meanwhile, the next prune finishes the work.
 """
 
 from __future__ import annotations
@@ -31,18 +31,17 @@ from rawko.runtime.errors import JournalError
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace.repository.locks import FileLock
 
-"""Outcomes that nobody goes on from; others are pruned only where they are named."""
 _DOOMED: Final = "pruned"
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which runs to remove: all conditions must hold.
+    """Which runs to remove; all conditions must hold.
 
     Attributes:
-        older_than_s: Since something last happened in the run.
-        outcomes: Of the run.
-        keep: So many of the latest runs stay, whatever else holds.
+        older_than_s: Least age of the last change of the run's files, in seconds.
+        outcomes: Accepted outcomes of the run.
+        keep: Number of latest runs that stay in any case.
     """
 
     older_than_s: float | None = None
@@ -52,7 +51,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A run that was chosen, and stays."""
+    """A run that was chosen but is not removed, and why."""
 
     run: str
     why: str
@@ -60,7 +59,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a prune would remove, oldest first, and what it leaves though it was chosen."""
+    """What a prune would remove, oldest first, and which chosen runs it would keep."""
 
     doomed: tuple[RunRecord | Listed, ...]
     kept: tuple[Kept, ...]
@@ -68,10 +67,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """What was removed. Bytes are those of the state folder's files on disk.
+    """What a prune removed. Bytes are those of the state folder's files on disk.
 
     Attributes:
-        output_bytes: Of the outputs of commands, which are among `bytes_freed`.
+        output_bytes: The part of `bytes_freed` that outputs of commands took.
     """
 
     runs: tuple[str, ...]
@@ -83,11 +82,14 @@ class Pruning:
 
 
 def plan_prune(settings: Settings, choice: Choice, *, now: float | None = None, damaged: Collection[str] = ()) -> Plan:
-    """What is to be removed. A run at work stays, and so does one that a run which stays was made from, and a lane with
-    edits in its folder that no snapshot holds.
+    """The plan of a prune.
+
+    Kept although chosen: a run that is running, an origin of a run that stays, and a lane whose folder has edits that
+        no
+    snapshot holds.
 
     Args:
-        damaged: Runs that nobody can go on with; they count as "damaged", whatever their outcome.
+        damaged: Runs that cannot be resumed; they count as "damaged", instead of their recorded outcome.
     """
     runs = list_records(settings)
     records: list[RunRecord | Listed] = sorted([*runs, *list_explorations(settings)], key=_last_change)
@@ -111,7 +113,10 @@ def plan_prune(settings: Settings, choice: Choice, *, now: float | None = None, 
 
 
 def _needed(records: Sequence[RunRecord], chosen: Collection[str]) -> Iterable[tuple[str, str]]:
-    """Chosen runs that others need which stay, with one that does; to the roots, since what is needed stays itself."""
+    """Chosen runs that a staying run was made from, each with that run; also origins of such origins.
+
+    runs a, b (fork of a), c (continues b); chosen: a, b        needed: (b, by c), (a, by b)
+    """
     doomed = set(chosen)
     staying = [record for record in records if record.run not in doomed]
     by_name = {record.run: record for record in records}
@@ -129,14 +134,15 @@ def _last_change(record: RunRecord | Listed) -> float:
 
 
 async def prune(settings: Settings, runs: Collection[str], *, is_shrinking: bool = True) -> Pruning:
-    """Remove runs; a prune that was killed before is finished, too.
+    """Remove runs, and finish a prune whose process was killed.
 
     Raises:
-        ConfigError: A run is at work now, or the snapshots cannot be given up: then the runs are in the list again. Or
-            the journal cannot be written: then the next prune goes on.
+        ConfigError: The snapshots of a run are in use or cannot be removed: all runs are back in the list. Or the
+            journal
+            cannot be written: the next prune continues.
     """
     try:
-        with FileLock(settings.state_dir / "prune.lock").alone():  # what one takes out no other puts back
+        with FileLock(settings.state_dir / "prune.lock").alone():  # two prunes must not move the same folders
             return await _prune(settings, runs, is_shrinking=is_shrinking)
     except WorkspaceError as error:
         raise ConfigError(f"nothing was pruned: {error}") from error
@@ -173,7 +179,7 @@ def _take_out(settings: Settings, runs: Collection[str]) -> None:
     try:
         place.mkdir(exist_ok=True)
         for run in runs:
-            with suppress(FileNotFoundError):  # another prune was first
+            with suppress(FileNotFoundError):  # another prune has removed the run
                 if is_exploration(settings.state_dir, run):
                     explorations.take_out(settings, run, place / run)
                 else:
@@ -207,12 +213,12 @@ def _taken_out(settings: Settings) -> tuple[str, ...]:
 
 
 def is_unfinished(settings: Settings) -> bool:
-    """Whether a prune was killed before it had removed all that it was to remove."""
+    """Whether a prune was killed before it had removed everything."""
     return bool(_taken_out(settings))
 
 
 def _forget_snapshots(settings: Settings, runs: Collection[str]) -> int:
-    """Give up the runs' snapshots; how many objects nobody needed any more."""
+    """Remove the runs' snapshots; returns how many objects were dropped."""
     from rawko.workspace.repository.packing import clean
 
     folder = settings.state_dir / "snapshots"
@@ -220,9 +226,9 @@ def _forget_snapshots(settings: Settings, runs: Collection[str]) -> int:
 
 
 def _remove_folders(settings: Settings, runs: Collection[str]) -> None:
-    """The record goes last: until then the next prune knows what is to be finished."""
+    """Remove the runs' files; the record last, so that a killed prune can be finished."""
     for index in (settings.state_dir / "snapshots").glob("*.index*") if runs else ():
-        index.unlink(missing_ok=True)  # a cache of all runs, which holds names of the removed ones' files
+        index.unlink(missing_ok=True)  # caches that hold names of the removed runs' files, too
     if runs:
         AnswerStore(settings.state_dir, lambda told: None).forget(runs)
     for run in runs:
@@ -239,7 +245,7 @@ def _remove_folders(settings: Settings, runs: Collection[str]) -> None:
 async def _shrink(journal: Any) -> None:
     try:
         await journal.shrink()
-    except JournalError:  # somebody else is at work in it; the room is used again, or given back the next time
+    except JournalError:  # another process uses the journal; a later prune shrinks it
         return
 
 
@@ -248,6 +254,6 @@ def _bytes_in(folder: Path) -> int:
     for path in folder.rglob("*"):
         try:
             total += path.lstat().st_blocks * 512
-        except FileNotFoundError:  # others may be at work
+        except FileNotFoundError:  # another process has removed the file
             continue
     return total

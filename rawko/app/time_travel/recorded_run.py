@@ -1,7 +1,8 @@
-"""A recorded run, opened to be looked at: its rows, its machines as of any step, its files as of any step.
+"""A recorded run, opened for reading: its rows, its machines at any step, its files at any step.
 
-Nothing here changes anything, and a run at work may be looked at. Going back is `rewind`'s, going elsewhere is `fork`'s
-and `branch`'s. Machines load where they are asked for: who wants files alone pays for rows and snapshots alone.
+Nothing here changes anything, and the run may be running. Rewinding belongs to `rewind`, new runs and branches to
+`fork`
+and `branch`. Machines are loaded only on request: a caller that wants files reads only rows and snapshots.
 """
 
 from __future__ import annotations
@@ -37,19 +38,19 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 LOOK_AHEAD: Final = 200
-"""Rows after a tool's end among which its snapshot is."""
+"""Rows after the end of a tool within which its snapshot is looked for."""
 NEAR: Final = 32
-"""Rows before a step among which a snapshot that is being taken in it was begun."""
+"""Rows before a step within which the start of a pending capture is looked for."""
 PAGE: Final = 500
-"""Rows that are read at once."""
+"""Rows per read."""
 
 
 class Past:
-    """A run as its journal and its snapshots know it; made by `open_past`.
+    """A run as its journal and its snapshots describe it; made by `open_past`.
 
     Attributes:
-        last: Number of the latest step.
-        charts: Of the run, as of each step.
+        last: Number of the latest row.
+        charts: The run's charts at each row.
     """
 
     def __init__(self, record: RunRecord, journal: Journal, archive: Archive, last: int) -> None:
@@ -61,10 +62,10 @@ class Past:
         self._machine: Prepared | None = None
 
     async def fit(self) -> Fit:
-        """Whether what is kept of the run belongs together.
+        """Whether record, journal and snapshots of the run are consistent.
 
         Raises:
-            ConfigError: It cannot be read.
+            ConfigError: They cannot be read.
         """
         try:
             return await find(self.record, self.journal, self.archive)
@@ -77,16 +78,16 @@ class Past:
         """The number of the step that a place names; the latest row for None. See `addresses.find_step`.
 
         Raises:
-            ConfigError: There is no such step; says which is nearest.
+            ConfigError: There is no such step; the message names the nearest.
         """
         return await find_step(self, place)
 
     async def row(self, step: int) -> StepRecord:
-        """The row of a step."""
+        """The journal row of a step."""
         return (await self._rows(step - 1, step))[0]
 
     async def rows(self, after: int = 0, until: int | None = None, *, page: int = PAGE) -> AsyncIterator[StepRecord]:
-        """Rows in order, read page by page."""
+        """Rows in order, after one number and up to another, read page by page."""
         end = self.last if until is None else until
         while after < end:
             found = await self._rows(after, min(after + page, end))
@@ -109,7 +110,7 @@ class Past:
         """Chart, bindings and input of the run's machine.
 
         Raises:
-            ConfigError: They cannot be loaded any more.
+            ConfigError: They can no longer be loaded.
         """
         if self._machine is None:
             from rawko.app.run.assembly import RecordedMachine
@@ -121,7 +122,7 @@ class Past:
         """The run's machines before the first step.
 
         Raises:
-            ConfigError: They cannot be made any more.
+            ConfigError: They can no longer be made.
         """
         from rawko.runtime.replay.replay import ReplayTree
 
@@ -135,7 +136,7 @@ class Past:
             raise ConfigError(f"{problem}: {error}") from error
 
     async def machines_at(self, step: int, make: MachineMaker | None = None) -> ReplayTree:
-        """The run's machines after a step, from the checkpoint nearest to it; 0 is before the first.
+        """The run's machines after a step, restored from the nearest checkpoint; step 0 is before the first.
 
         Raises:
             ConfigError: The chart or its functions have changed since, or the journal cannot be read.
@@ -155,7 +156,11 @@ class Past:
     # ------------------------------------------------------------ files
 
     async def files_at(self, step: int, tree: ReplayTree) -> Snapshot:
-        """The files as of a step: the latest snapshot until then; right after a tool, the one that follows it.
+        """The files as of a step: the latest snapshot until then, or the one that a capture pending at the step takes.
+
+            row 41  a tool ends, `capture_snapshot` starts      the files at 41 are those of the snapshot of row 42:
+            row 42  `capture_snapshot` ends with a snapshot     the tool has changed them already
+
 
         Args:
             tree: The run's machines at that step.
@@ -172,7 +177,7 @@ class Past:
         return await self._files(await self._coming_snapshot(step, waited), tree.notes)
 
     async def files_by_rows(self, step: int) -> Snapshot:
-        """As `files_at`, from the rows alone: no machine is needed, nor a chart that has not changed since.
+        """As `files_at`, but read from rows alone, without machines, so that the charts may have changed since.
 
         Raises:
             ConfigError: The snapshot is not in the store.
@@ -194,10 +199,10 @@ class Past:
         return first
 
     async def _coming_snapshot(self, step: int, waited: Collection[tuple[str, str]]) -> str | None:
-        """The snapshot that was being captured at a step: the tool is done, its files are what that one holds.
+        """Id of the snapshot that a capture pending at a step has taken; None where none was pending or it took none.
 
         Args:
-            waited: Captures at work: actor, and the event that ends it.
+            waited: Pending captures: actor, and name of the event that ends the capture.
         """
         if not waited:
             return None
@@ -209,10 +214,10 @@ class Past:
         return None
 
     def snapshot(self, name: str) -> Snapshot:
-        """A snapshot by its id, or the beginning of it.
+        """The snapshot with this id, or whose id begins like this.
 
         Raises:
-            ConfigError: It is not in the store.
+            ConfigError: There is none.
         """
         if len(name) == 40:
             return self._archived(lambda: self.archive.snapshot(name.lower()))
@@ -227,7 +232,7 @@ class Past:
         return self._archived(lambda: self.archive.snapshots(self.record.run))
 
     def chain(self) -> tuple[Link, ...]:
-        """As `snapshots`, with their places in the journal."""
+        """All snapshots of the run, with the journal rows at which they were taken."""
         return self._archived(lambda: self.archive.chain(self.record.run, None))
 
     def _archived(self, ask: Callable[[], Result]) -> Result:
@@ -237,7 +242,7 @@ class Past:
             raise ConfigError(f"the files of run {self.record.run!r}: {error.message}; nothing was changed") from error
 
     async def files(self, place: str | None) -> Snapshot:
-        """The files that a place names: those of a step, or a snapshot.
+        """The files that a place names: those of a step, or those of a snapshot.
 
         Raises:
             ConfigError: There is no such step or snapshot.
@@ -247,13 +252,13 @@ class Past:
         return await self.files_by_rows(await self.step(place))
 
     def check_whole(self, snapshot: Snapshot, *, without: Collection[bytes] = ()) -> None:
-        """Make sure that everything of a snapshot is in the store.
+        """Check that the store has all objects of a snapshot.
 
         Args:
             without: Files whose contents are not needed.
 
         Raises:
-            ConfigError: Says what is missing.
+            ConfigError: Objects are missing; the message names them.
         """
         missing = self._archived(lambda: self.archive.missing(snapshot, without=without))
         if missing:
@@ -265,7 +270,7 @@ class Past:
 
 
 def _captures_at_work(rows: Sequence[StepRecord]) -> set[tuple[str, str]]:
-    """Captures that were begun in some rows and have not ended in them: actor, and the event that ends each."""
+    """Captures that some rows start and do not end: actor, and name of the event that ends the capture."""
     waited: set[tuple[str, str]] = set()
     for row in rows:
         if jump_of(row) is not None:
@@ -285,10 +290,10 @@ def _captures_at_work(rows: Sequence[StepRecord]) -> set[tuple[str, str]]:
 
 @asynccontextmanager
 async def open_past(run: str, current: Settings, *, workspace: Path | None = None) -> AsyncIterator[Past]:
-    """Open a run of the current folder to look at it.
+    """Open a run of the current folder for reading.
 
     Args:
-        workspace: Where its workspace is, if not where its record says.
+        workspace: The workspace's folder, if not that of the record.
 
     Raises:
         ConfigError: There is no such run, or its journal or its snapshots cannot be read.

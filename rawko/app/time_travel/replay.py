@@ -1,4 +1,4 @@
-"""Stepping through a recorded run once more, from its first row, with no model and no tool: does it come out alike?"""
+"""Replays a recorded run from its first row, without model and tools, and checks that each step has the same result."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rawko.runtime.replay.rewind_records import jump_of
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What a replay found.
+    """The result of a replay.
 
     Attributes:
-        steps: Rows that were stepped through, up to the first that came out otherwise.
-        until: The row that was asked for.
-        problem: What came out otherwise, with the row's number; None where all are identical.
+        steps: Number of rows that were replayed, up to the first that differs.
+        until: The row up to which the replay was asked for.
+        problem: What differs, with the row's number; None where nothing does.
         state: Active states at the end.
     """
 
@@ -47,7 +47,7 @@ class Verified:
 
 
 async def verify(address: Address, current: Settings) -> Verified:
-    """Replay a run to a step, or to its end, comparing states, context, effects and receipts with what was recorded.
+    """Replay a run to a step, or to its end, and compare states, context, effects and receipts with the journal.
 
     Raises:
         ConfigError: There is no such run or step, or its journal cannot be read.

@@ -1,9 +1,9 @@
-"""Setting a run back to one of its steps: machine, conversation and files together, or the files alone.
+"""Sets a run back to one of its steps: machine, conversation and files together, or the files alone.
 
-Nothing is destroyed: the journal gets one more row, which holds the machines as they were; the steps after the one
-that it goes to stay where they are, and going to one of them brings them back. Edits that nobody has captured are
-kept as a snapshot first. A process that is killed meanwhile leaves a note, and whoever opens the run next finishes
-the work: files first, then the row, which is when it has happened, then what the run is remembered by.
+Nothing is lost: the journal gets one more row, which holds the machines as they were at the step; later rows stay, and
+a rewind to one of them restores its state. Uncaptured edits are stored as a snapshot first. If the process is killed
+meanwhile, its note remains, and the next command that opens the run finishes the work: first the files, then the row
+(which makes the rewind count), then record and report.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ if TYPE_CHECKING:
     from rawko.workspace.store import Restoration
 
 _NOTHING_SPENT: Final[Mapping[str, Any]] = {"usage": {}, "asked_as": {}, "elapsed_ms": 0}
-"""What the session notes of tokens and time; see `rawko.providers.metering.metered`."""
+"""Usage and time in a session's notes before anything was used; see `rawko.providers.metering.metered`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewound:
-    """What a rewind did.
+    """The result of a rewind or an adoption.
 
     Attributes:
-        step: Where the run is now; None where files alone were restored from a snapshot.
-        came_from: The latest step before: going there brings everything back.
-        row: Of the journal, in which it is told.
-        state: Active states of the machine, outermost first; empty where the files alone were restored.
+        step: The step that the run is at now; None where files were restored from a snapshot.
+        came_from: The latest step before the rewind; a rewind to it restores everything.
+        row: The journal row of the rewind.
+        state: Active states of the machine, outermost first; empty where only files were restored.
         changes: Paths that changed on disk.
-        safety: Holds the workspace as it was before.
-        is_edited: Something in `safety` was in no snapshot before: edits that nobody had seen.
-        outcome: What the run is now, as `rawko runs` shows it.
+        safety: Snapshot of the workspace before the rewind.
+        is_edited: `safety` holds edits that were in no snapshot before.
+        outcome: The run's outcome now, as `rawko runs` shows it.
         origin: The run whose changes were adopted; "" for a rewind.
     """
 
@@ -94,14 +94,14 @@ class Rewound:
 async def rewind(
     address: Address, current: Settings, *, files_only: bool = False, journal: Journal | None = None
 ) -> Rewound:
-    """Set a run back to a step; a snapshot as place restores the files alone.
+    """Set a run back to a step; if the place is a snapshot, restore its files only.
 
     Args:
-        journal: In the place of the workspace's own.
+        journal: Used instead of the workspace's journal.
 
     Raises:
-        ConfigError: There is no such run or step, the run is at work, a snapshot is not whole, the files cannot be
-            restored. Nothing was changed, or (the system refused half-way) the files are as they were again.
+        ConfigError: There is no such run or step, the run is running, a snapshot is incomplete, or the files cannot be
+            restored. Nothing was changed, or, if the operating system refused half-way, the files were set back.
     """
     if is_pending(address.run, current):
         await finish(address.run, current)
@@ -116,20 +116,20 @@ async def rewind(
 
 
 async def finish(run: str, current: Settings) -> Rewound | None:
-    """Finish a rewind that was noted; see `unfinished.finish_rewind`."""
+    """Finish a rewind that was noted but not completed; see `unfinished.finish_rewind`."""
     record = read_record(run, current)
     async with open_past(run, current) as past:
         intent = Intent.read(record.folder / NOTE)
         if intent is None:
             return None
         if past.last > intent.came_from + 1 or (past.last > intent.came_from and not await _is_written(past, intent)):
-            (record.folder / NOTE).unlink(missing_ok=True)  # it has gone on since, from wherever it was
+            (record.folder / NOTE).unlink(missing_ok=True)  # the run has continued since, so the rewind is obsolete
             return None
         return await carry_out(record, intent, past.journal)
 
 
 async def _is_written(past: Past, intent: Intent) -> bool:
-    """Whether the latest row is that of this rewind."""
+    """Whether the latest row is the one of this rewind."""
     row = await past.row(past.last)
     return jump_of(row) is not None and row.time == intent.time
 
@@ -161,18 +161,19 @@ async def _intent(past: Past, place: str | None, *, files_only: bool) -> Intent:
 
 
 def notes_after(target: Mapping[str, Any] | None, latest: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What the session knows after it went to a step: everything as it was then; but what was spent stays spent.
+    """The session's notes after a rewind: those of the target step, but with usage and time as they are now.
 
     Args:
-        target: Noted at that step; None before the first note.
-        latest: Noted last of all; None where nothing is spent.
+        target: The notes of the target step; None where it has none.
+        latest: The notes of the latest row; None: nothing was used.
     """
     spent = {**_NOTHING_SPENT, **{name: latest[name] for name in _NOTHING_SPENT if latest and name in latest}}
     return {"position": None, **(target or {}), **spent}
 
 
 def _report(record: RunRecord, tree: ReplayTree, step: int) -> dict[str, Any]:
-    """What the run is remembered by now: the report of its end, if that is the step, else that it was set back."""
+    """The run's report after a rewind: the stored report of that step if the run ended there, else the outcome
+    "rewound"."""
     if (ended := _kept_report(record, step)) is not None:
         return ended
     return {
@@ -186,7 +187,7 @@ def _report(record: RunRecord, tree: ReplayTree, step: int) -> dict[str, Any]:
 
 
 def question_of(tree: ReplayTree) -> dict[str, Any] | None:
-    """What a person is asked at a step, if somebody is."""
+    """The question that a person is asked at a step; None where there is none."""
     for _, machine in tree.root.walk():
         context = machine.interpreter.context
         question = context.get("question") if "waiting" in machine.interpreter.configuration else None
@@ -208,7 +209,7 @@ def _kept_report(record: RunRecord, step: int) -> dict[str, Any] | None:
 
 
 def _keep_report(record: RunRecord, step: int) -> None:
-    """An end that the run is set back from: going there again brings its report back."""
+    """Store the report of an end that the run is set back from; a later rewind to that step restores it."""
     if record.report is not None and record.outcome != REWOUND and record.report.get("step") in (None, step):
         write_file(record.folder / "reports" / f"{step}.json", {**record.report, "step": step})
 
@@ -218,17 +219,17 @@ def _keep_report(record: RunRecord, step: int) -> None:
 
 Begin: TypeAlias = Callable[[Intent], None]
 ChangeFiles: TypeAlias = Callable[["SnapshotWorkspace", Begin], Awaitable["Restoration"]]
-"""Changes the files; tells, before the first one is touched, what is noted in the place of the intent so far."""
+"""Changes the files; before it touches one, it calls its second argument with the intent that is to be noted."""
 
 
 async def carry_out(record: RunRecord, intent: Intent, journal: Journal, change: ChangeFiles | None = None) -> Rewound:
-    """Do what is noted, from wherever it was left: files, then the row, then what the run is remembered by.
+    """Carry out what was noted, from the point where it was left: first files, then the row, then record and report.
 
     Args:
-        change: In the place of restoring the files that the intent names.
+        change: Called instead of restoring the files of the intent.
 
     Raises:
-        ConfigError: It cannot be done; the files are as they were.
+        ConfigError: It cannot be done; the files are as before.
     """
     note = record.folder / NOTE
     record = await settle(record)
@@ -276,7 +277,7 @@ async def carry_out(record: RunRecord, intent: Intent, journal: Journal, change:
         raise ConfigError(f"{_cannot(record, intent)}: {error.message}") from error
     except JournalError as error:
         raise ConfigError(f"{_cannot(record, intent)}: {error}") from error
-    except OSError as error:  # of a note or a record; the note stays
+    except OSError as error:  # the note or the record cannot be written; the note stays
         raise ConfigError(
             f"run {record.run!r}: {str(error.filename)!r} cannot be written: {error.strerror}; the next command that "
             f"names the run finishes the {intent.work}"
@@ -298,7 +299,7 @@ async def carry_out(record: RunRecord, intent: Intent, journal: Journal, change:
 
 
 def _note_charts(record: RunRecord, intent: Intent) -> None:
-    """A run that was migrated and goes back to before that, goes back to the charts of then, too.
+    """Record the charts of the target step, if a rewind goes back to before a migration.
 
     Raises:
         ConfigError: The record cannot be written.
@@ -317,7 +318,7 @@ def _cannot(record: RunRecord, intent: Intent) -> str:
 
 
 async def _undo(workspace: SnapshotWorkspace, safety: Snapshot) -> None:
-    """The files as they were; if that, too, is refused, the snapshot still holds them, as the message says."""
+    """Restore the files before the rewind; if this fails, too, the error message names the snapshot that holds them."""
     try:
         await workspace.restore(safety, allow_skipped=True)
     except WorkspaceError:
@@ -325,9 +326,10 @@ async def _undo(workspace: SnapshotWorkspace, safety: Snapshot) -> None:
 
 
 async def _append(record: RunRecord, intent: Intent, journal: Journal, files: str) -> int:
-    """The row; from here on it has happened. One that a killed process has written is not written twice."""
+    """Append the row that makes the rewind count, unless a killed process has written it already; returns its
+    number."""
     last = await journal.last_seq(record.run)
-    if last > intent.came_from:  # `finish_rewind` has made sure that it is this row
+    if last > intent.came_from:  # `finish` has checked that it is this row
         return last
     safety = None if intent.safety is None else intent.safety.commit
     jump = Jump(intent.kind, intent.origin or record.run, intent.step or 0, intent.snapshot, files, safety)
@@ -339,10 +341,10 @@ async def _append(record: RunRecord, intent: Intent, journal: Journal, files: st
 
 
 def check_nobody_works(record: RunRecord) -> None:
-    """Files are not changed under the hands of an agent: of this run, or of another one in the same folder.
+    """Refuse while a run is running in the workspace, since an agent may be using the files.
 
     Raises:
-        ConfigError: Says which run is at work, in which process.
+        ConfigError: A run is running; the message names it and its process.
     """
     for other in list_records(record.settings):
         if other.settings.workspace == record.settings.workspace:

@@ -3,8 +3,8 @@
     settings = load_settings(folder, Flags(), os.environ)
     done = await travel.rewind("20260131-120000-abc123@42", settings)
 
-Addresses are `RUN@K`: K a step's number as `log` tells it, "last", or (for files alone) a snapshot's id. Every
-function raises `ConfigError` where something cannot be done; then nothing was changed.
+Addresses are `RUN@K`; K is a step's number as `log` prints it, "last", or (for files only) a snapshot's id. Every
+function raises `ConfigError` if it cannot do its work, and has then changed nothing.
 """
 
 from __future__ import annotations
@@ -42,25 +42,25 @@ async def log(run: str, current: Settings) -> AsyncIterator[StepRecord]:
 
 
 async def summary(run: str, current: Settings) -> Overview:
-    """A run on one page."""
+    """The summary of a run."""
     async with open_past(run, current) as past:
         return await overview(past)
 
 
 async def show(address: str, current: Settings) -> Explanation:
-    """A step with everything about it; the latest one of a run without `@K`."""
+    """The explanation of a step; without `@K`, of the run's latest step."""
     place = Address.parse(address)
     async with open_past(place.run, current) as past:
         return await explaining.explain(past, await past.step(place.place))
 
 
 async def diff(before: str, after: str, current: Settings, parts: Sequence[str] = PARTS) -> Difference:
-    """What lies between two steps, of one run or of two: of "files", "conversation", "machine" what is asked for."""
+    """The difference of two steps, of one run or of two; `parts` selects "files", "conversation", "machine"."""
     return await comparing.compare(Address.parse(before), Address.parse(after), current, parts)
 
 
 async def rewind(address: str, current: Settings, *, files_only: bool = False) -> Rewound:
-    """Set a run back; see `rewinding.rewind`."""
+    """Set a run back to a step; see `rewinding.rewind`."""
     return await rewinding.rewind(Address.parse(address), current, files_only=files_only)
 
 

@@ -1,4 +1,4 @@
-"""Finishing what a killed process has begun: what that takes is loaded only where there is something to finish."""
+"""Finishes a rewind whose process was killed; imports the code for it only if there is one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 async def finish_rewind(run: str, current: Settings) -> Rewound | None:
-    """Finish a rewind of the run that a killed process has begun; None where there is none.
+    """Finish a rewind of the run that a killed process has left; None where there is none.
 
     Raises:
         ConfigError: There is no such run, or the rewind cannot be finished.

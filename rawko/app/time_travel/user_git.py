@@ -1,6 +1,6 @@
-"""The user's own git repository, through the user's own git: so that filters, ignore rules and settings are the user's.
+"""Runs the user's own git program on the user's own repository, so that its filters, ignore rules and settings apply.
 
-What runs here never touches the user's index, work tree or HEAD: an index of its own, a work tree of its own, no hooks.
+No call touches the user's index, work tree or HEAD: calls use an index and a work tree of their own, and no hooks.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _ALONE = {
 
 
 _CONFIG = re.compile(rb"bad (numeric )?config|(unable to access|could not open|config).*(gitconfig|git/config)")
-"""What git says of settings that it cannot read."""
+"""Matches git's error messages about settings that it cannot read."""
 
 
 class GitError(ConfigError):
-    """git refused; its own words are in the message."""
+    """A git command failed; the message holds git's own error text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository around a folder.
+    """A repository that contains a folder.
 
     Attributes:
-        git_dir: Of the work tree that the folder is in (a linked work tree has one of its own).
+        git_dir: The git directory of the folder's work tree (a linked work tree has one of its own).
         top: The top folder of that work tree.
-        prefix: The folder's path in it, "" or ending in "/".
+        prefix: The folder's path in the work tree, "" or ending in "/".
     """
 
     git_dir: Path
@@ -53,14 +53,14 @@ class Repository:
     def git(
         self, *words: str, work_tree: Path | None = None, index: Path | None = None, given: bytes | None = None
     ) -> bytes:
-        """What a git command prints.
+        """The output of a git command.
 
         Args:
-            work_tree, index: In the place of the user's own.
-            given: Its standard input.
+            work_tree, index: Used instead of the user's own.
+            given: The command's standard input.
 
         Raises:
-            GitError: It failed.
+            GitError: The command failed.
         """
         environ = {name: value for name, value in self.environ.items() if not name.startswith("GIT_")}
         environ |= {"GIT_DIR": str(self.git_dir), "GIT_WORK_TREE": str(work_tree or self.top)} | _ALONE
@@ -70,7 +70,7 @@ class Repository:
 
 
 def repository_around(folder: Path, environ: Mapping[str, str]) -> Repository | None:
-    """The repository that a folder lies in; None where it lies in none, or where there is no git program."""
+    """The repository that contains a folder; None where there is none, or where there is no git program."""
     clean = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
     try:
         asked = ("--absolute-git-dir", "--show-toplevel", "--show-prefix")
@@ -84,18 +84,19 @@ def repository_around(folder: Path, environ: Mapping[str, str]) -> Repository | 
 
 
 def _answers(asked: Sequence[str], folder: Path, environ: Mapping[str, str], *, is_one: bool = False) -> list[str]:
-    """What `git rev-parse` says, line by line."""
+    """The answers of `git rev-parse`, one per line."""
     said = _run(["git", *_QUIET, "rev-parse", *asked], folder, {**environ, **_ALONE}).decode(errors="surrogateescape")
     said = said.removesuffix("\n")
     return [said] if is_one else said.split("\n")
 
 
 def own_programs(repository: Repository) -> tuple[Item, ...]:
-    """Programs that the repository's own configuration, and not the user's, has git run on the files of a commit."""
+    """Filter programs that the repository's own configuration, not the user's, lets git run on the files of a
+    commit."""
     try:
         told = repository.git("config", "--null", "--show-scope", "--get-regexp", _FILTERS)
     except GitError:
-        return ()  # there are none
+        return ()  # the configuration has no filters
     words = told.decode("utf-8", "surrogateescape").split("\0")
     found = []
     for scope, setting in zip(words[::2], words[1::2], strict=False):
@@ -107,7 +108,7 @@ def own_programs(repository: Repository) -> tuple[Item, ...]:
 
 
 def head_of(folder: Path, environ: Mapping[str, str]) -> str | None:
-    """The commit that HEAD is at, as a run remembers it; None outside of repositories and before the first commit."""
+    """The commit of HEAD, for a run's record; None outside of repositories and before the first commit."""
     if not any((above / ".git").exists() for above in (folder, *folder.parents)):
         return None  # without starting a program
     repository = repository_around(folder, environ)
@@ -146,6 +147,6 @@ def _run(words: Sequence[str], folder: Path, environ: Mapping[str, str], given: 
 
 
 def _subcommand(words: Sequence[str]) -> str:
-    """What git was asked to do, without the settings before it."""
+    """The git subcommand in a command line, without the `-c` options before it."""
     rest = iter(words[1:])
     return next(word for word in rest if word != "-c" or not next(rest))

@@ -1,1 +1,1 @@
-"""A recorded step as a scenario of a contract: its text, and the trial that fits it to the chart."""
+"""Turns a recorded step into a scenario of a contract, and fits the scenario to a chart."""

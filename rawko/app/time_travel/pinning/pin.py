@@ -1,7 +1,7 @@
-"""A recorded step as a scenario of a contract: what was, what happened, what came of it; tried before it is told.
+"""Turns a recorded step into a contract scenario: the state before it, the event, and the result; played before use.
 
-What is given is cut down to what the scenario needs: context fields without which everything still comes out the same
-are left away. A chart whose functions are not at hand gets the outcomes of its guards instead.
+Context fields are left out if the scenario has the same result without them. For a chart whose Python functions are not
+available, the scenario gives the outcomes of its guards instead.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rawko.testing.placing import make_machine
 from rawko.testing.scene import Scene
 
 SHORT_CHARS: Final = 80
-"""A changed field is told if its value is no longer, as JSON."""
+"""Longest JSON text of a changed field that the scenario mentions, in characters."""
 
 _RECEIPTS: Final[Mapping[Receipt, str]] = {
     Receipt.TAKEN: "taken",
@@ -35,13 +35,13 @@ _RECEIPTS: Final[Mapping[Receipt, str]] = {
     Receipt.UNKNOWN: "not handled",
     Receipt.DONE: "not handled",
 }
-"""Receipts in the words of contracts; a step that failed has none."""
+"""Receipts in the words of contracts; the receipt of a failed step has none."""
 _AFTER = "after."
 
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """A step, and the machine as it was before it."""
+    """A step, and its machine as it was before the step."""
 
     record: StepRecord
     machine: Interpreter
@@ -52,10 +52,10 @@ class _Moment:
 
 
 async def chart_at(past: Past, step: int) -> Chart:
-    """The chart of the machine that made a step.
+    """The chart of the machine that took a step.
 
     Raises:
-        ConfigError: The step is no machine's, or the machine cannot be brought back.
+        ConfigError: The row is no step of a machine, or the machine cannot be restored.
     """
     return (await _moment(past, step)).machine.chart
 
@@ -64,11 +64,11 @@ async def pin(past: Past, step: int, target: Target | None = None, *, gives_guar
     """The scenario of a recorded step.
 
     Args:
-        target: The chart that the contract stands beside; the run's own if None.
-        gives_guards: Say how guards come out, instead of the context that they read.
+        target: The chart that the contract belongs to; None: the run's own chart.
+        gives_guards: Give the outcomes of guards, instead of the context that they read.
 
     Raises:
-        ConfigError: The step cannot be told as a scenario; says why.
+        ConfigError: The step cannot be written as a scenario; the message says why.
     """
     moment = await _moment(past, step)
     given, when = _givens(moment), [line for line in [_when(moment)] if line is not None]
@@ -112,12 +112,13 @@ def _title(past: Past, moment: _Moment) -> str:
 
 
 def _givens(moment: _Moment) -> list[Line]:
-    """Everything that was: states, input, and each context field that differs from the beginning."""
+    """The lines for the state before the step: active states, input, and each context field that is not at its
+    default."""
     machine = moment.machine
     snapshot = machine.snapshot()
     try:
         lines, fresh = [], thaw(make_machine(machine.chart, machine.bindings, {}).context)
-    except InterpreterError:  # without an input there is no such machine
+    except InterpreterError:  # the chart requires an input
         lines = [Line("given", "input", thaw(machine.input))]
         fresh = thaw(make_machine(machine.chart, machine.bindings, machine.input).context)
     if not machine.is_started and not lines and machine.input:
@@ -131,14 +132,14 @@ def _givens(moment: _Moment) -> list[Line]:
 
 
 def _guards(seen: Scene, *, has_functions: bool) -> list[Line]:
-    """How the guards came out that were asked; one that came out both ways is left to its function.
+    """Lines with the outcomes of the guards that were evaluated; a guard with both outcomes is left to its function.
 
     Raises:
-        ConfigError: It has none.
+        ConfigError: A guard has both outcomes, and the chart has no functions.
     """
     outcomes: dict[str, set[bool]] = {}
     for call, outcome in seen.doubles.asked:
-        outcomes.setdefault(call.partition("(")[0], set()).add(outcome)  # given by name, whatever its arguments were
+        outcomes.setdefault(call.partition("(")[0], set()).add(outcome)  # a scenario names no arguments of guards
     if torn := [name for name, found in outcomes.items() if len(found) > 1 and not has_functions]:
         raise ConfigError(f"guard {torn[0]!r} comes out both ways in this step, which a scenario cannot give; {ADVICE}")
     return [
@@ -149,7 +150,7 @@ def _guards(seen: Scene, *, has_functions: bool) -> list[Line]:
 
 
 def _leaves(chart: Chart, configuration: Sequence[str]) -> list[str]:
-    """Active states without active states inside, in document order."""
+    """Active states without active child states, in document order."""
     active = set(configuration)
     return [state.name for state in chart if state.name in active and not active.intersection(state.children)]
 
@@ -158,7 +159,7 @@ def _leaves(chart: Chart, configuration: Sequence[str]) -> list[str]:
 
 
 def _when(moment: _Moment) -> Line | None:
-    """The event, in the words that make it; a machine starts by itself."""
+    """The line that sends the step's event; None for the start of a machine."""
     event = moment.record.event
     if event is None:
         return None
@@ -173,13 +174,13 @@ def _when(moment: _Moment) -> Line | None:
     inline = f"{says} with {', '.join(f'{key}={as_json(value)}' for key, value in data.items())}"
     if not data:
         return Line("when", says)
-    # Parameters that do not fit into the line stand below it as one object.
+    # Parameters that do not fit into the line are written below it as one JSON object.
     is_short = len(inline) <= INLINE_CHARS and all(key.isidentifier() for key in data)
     return Line("when", inline) if is_short else Line("when", says, data)
 
 
 def _delay_s(moment: _Moment, event: str) -> float:
-    """How long after the state was entered the timer is due, where nothing but its delay is known."""
+    """Seconds between the entry of the state and its timer, read from a machine that has only the scenario's givens."""
     scene = prepared(moment.own, _givens(moment))
     snapshot = scene.actor.interpreter.snapshot()
     for due, _, _, name, *_ in snapshot["timers"]:
@@ -221,7 +222,7 @@ def _called(action: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _changes(moment: _Moment, after: Mapping[str, Any]) -> list[Line]:
-    """Changed fields whose values are short enough to be read."""
+    """Lines for changed context fields whose values are short."""
     before = thaw(moment.machine.context)
     assigned = {name for update in moment.record.updates for name in update.get("assign", ())}
     changed = [name for name in sorted(assigned) if before.get(name) != after.get(name)]

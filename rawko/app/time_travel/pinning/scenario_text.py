@@ -1,4 +1,4 @@
-"""A scenario of a contract as it is written: its lines with their JSON values, and the text of a feature file. Pure."""
+"""A scenario as text: its lines with their JSON values, and the text for a feature file. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, Final
 from rawko.testing.scene import Scene
 
 INLINE_CHARS: Final = 90
-"""A longer value stands below its line."""
+"""Longest line with its value, in characters; a longer value is written below its line."""
 
 
 class _Nothing:
-    """In the place of a JSON value where there is none."""
+    """Type of `NOTHING`, which stands for a missing JSON value."""
 
 
 NOTHING: Final = _Nothing()
@@ -23,7 +23,7 @@ NOTHING: Final = _Nothing()
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a scenario: "Given", "When" or "Then", what it says, and the JSON value that it ends with."""
+    """One line of a scenario: its kind ("given", "when", "then"), its text, and the JSON value at its end."""
 
     kind: str
     says: str
@@ -31,7 +31,7 @@ class Line:
 
     @property
     def written(self) -> tuple[str, str | None]:
-        """The line, and what stands below it: a value that is too long to stand in it."""
+        """The line's text, and the text below it: a value that is too long for the line, or None."""
         if self.value is NOTHING:
             return self.says, None
         text = as_json(self.value)
@@ -41,14 +41,14 @@ class Line:
 
     @property
     def size(self) -> int:
-        """How much there is to read."""
+        """Number of characters of the line with its value."""
         return len(self.says) + (0 if self.value is NOTHING else len(as_json(self.value)))
 
     def run(self, scene: Scene) -> None:
-        """Do what it says.
+        """Execute the line's contract step in a scene.
 
         Raises:
-            ContractBroken, ContractMistake: It does not hold, or cannot be meant.
+            ContractBroken, ContractMistake: The expectation does not hold, or the step is invalid.
         """
         says, below = self.written
         scene.run(self.kind, says, below)
@@ -56,13 +56,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A scenario that holds."""
+    """A scenario that was played and holds."""
 
     title: str
     lines: tuple[Line, ...]
 
     def text(self) -> str:
-        """As a feature file has it, indented by two."""
+        """The scenario as in a feature file, indented by two spaces."""
         return "\n".join([f"  Scenario: {self.title}", *self._lines()]) + "\n"
 
     def _lines(self) -> Iterator[str]:
@@ -79,8 +79,8 @@ class Scenario:
 
 
 def as_json(value: Any, indent: int | None = None) -> str:
-    """JSON that a feature file can hold, whatever the texts in it."""
+    """JSON text that a feature file can hold, with any strings in it."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
-    # What readers of features take for the end of a text or a line is written as JSON's escape.
+    # Readers of feature files take three quotes for the end of a text, and these characters for line ends: escape both.
     text = text.replace(r"\"\"\"", r"\u0022\u0022\u0022")
     return re.sub("[\x7f-\xa0\u2028\u2029\ufeff]", lambda match: f"\\u{ord(match[0]):04x}", text)

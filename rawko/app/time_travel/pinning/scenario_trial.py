@@ -1,4 +1,4 @@
-"""Plays a scenario before it is told, fits it to the chart that it is for, and leaves out what changes nothing."""
+"""Plays a scenario against a chart, fits it to the chart, and removes givens that do not change the result."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from rawko.testing.scene import Scene
 from rawko.testing.steps.book import BOOK
 
 MAX_TRIES: Final = 200
-"""How often a scenario is played to cut a value down."""
+"""Most plays of a scenario while its values are cut down."""
 
 ADVICE: Final = "name the chart's functions in pyproject.toml ([tool.rawko.bindings])"
 _KEPT = ("state ", "guard ")
-"""How givens begin that are never left out."""
+"""Beginnings of givens that are never removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The chart that a contract is for, and its functions; None where nobody names them."""
+    """The chart of a contract, and its functions; None where the project does not name them."""
 
     chart: Chart
     bindings: Bindings | None
 
 
 def prepared(target: Target, lines: Sequence[Line]) -> Scene:
-    """The scene after these lines; raises what they raise."""
+    """The scene after these lines were executed; errors of lines are raised."""
     scene = Scene(target.chart, target.bindings, BOOK)
     for line in lines:
         line.run(scene)
@@ -41,10 +41,10 @@ def prepared(target: Target, lines: Sequence[Line]) -> Scene:
 
 
 def watch(target: Target, lines: Sequence[Line]) -> Scene:
-    """The scene after these lines.
+    """The scene after these lines were executed.
 
     Raises:
-        ConfigError: They cannot be played.
+        ConfigError: A line fails.
     """
     try:
         return prepared(target, lines)
@@ -61,11 +61,11 @@ def _holds(target: Target, lines: Sequence[Line]) -> bool:
 
 
 def fitted(target: Target, given: Sequence[Line], when: Sequence[Line], then: Sequence[Line]) -> list[Line]:
-    """All lines that hold for the target. Without its functions nothing comes of its actions: what they would have
-    done is left out.
+    """All lines that hold for the target. For a target without functions, expectations that only actions fulfil are
+    left out.
 
     Raises:
-        ConfigError: The target does something else.
+        ConfigError: The target reaches other states, calls other actions, or ends differently.
     """
     given = [line for line in given if _is_known(target, line)]
     if target.bindings is not None:
@@ -92,12 +92,18 @@ def _passes(scene: Scene, line: Line) -> bool:
 
 
 def _is_known(target: Target, line: Line) -> bool:
-    """Context fields that a chart without a context model does not have cannot be given to it."""
+    """Whether a given can be executed alone; a chart without a context model accepts no unknown context fields."""
     return _holds(target, [line])
 
 
 def needed(target: Target, lines: Sequence[Line]) -> list[Line]:
-    """The lines without those givens that change nothing; values cut down to what matters. States and event stay."""
+    """The lines without the givens that do not change the result, and with values cut down; states, guards stay.
+
+    given  state "a" is active                               stays: states are never removed
+    given  context field "x" is 1                            removed, if the lines still hold without it
+    when   I send event "E", with {"big": ..., "id": 7}      cut to {"id": 7}, if the lines still hold with it
+    then   state "b" is active                               stays
+    """
     kept = list(lines)
     tries = iter(range(MAX_TRIES))
     for line in sorted(lines, key=lambda line: -line.size):
@@ -117,7 +123,7 @@ def _holds_cut(target: Target, lines: Sequence[Line], place: int, value: Any) ->
 
 
 def _cut(value: Any, holds: Callable[[Any], bool], tries: Iterator[int], depth: int = 3) -> Any:
-    """A JSON value without the parts that do not matter; greedy, from the outside in."""
+    """A JSON value without the parts that do not change the result; greedy, outermost parts first."""
     if not isinstance(value, (dict, list)) or depth == 0:
         return value
     for key in list(value) if isinstance(value, dict) else range(len(value) - 1, -1, -1):
