@@ -1,4 +1,4 @@
-"""How much of each transition a drawing writes out: its event alone, its guard too, or its actions as well."""
+"""Reduces the text of each transition in a drawing: event alone, event and guard, or actions as well."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DETAILS: tuple[Detail, ...] = ("overview", "guards", "all")
 
 
 def with_detail(diagram: Diagram, detail: Detail) -> Diagram:
-    """The same diagram with less text; tooltips keep all of it. For drawings with labels on their lines."""
+    """The same diagram with less text; tooltips stay complete. For drawings with labels on their lines."""
     if detail == "all":
         return diagram
     boxes = tuple(replace(box, rows=tuple(_shorter(box.rows, detail))) for box in diagram.boxes)
@@ -22,7 +22,7 @@ def with_detail(diagram: Diagram, detail: Detail) -> Diagram:
 
 
 def _shorter(entries: Sequence[Entry], detail: Detail) -> Iterator[Entry]:
-    # In an overview a text that repeats the one before it is left empty; its index stays, so that it can be marked.
+    # In an overview, the text of a repeated event stays empty; its index stays, so that it can still be highlighted.
     seen: set[str] = set()
     for entry in entries:
         if detail == "guards":

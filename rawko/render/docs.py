@@ -1,8 +1,8 @@
-"""The drawings and tables of the shipped machines, for the documentation: `python -m rawko.render.docs [FOLDER]`.
+"""Writes drawings and tables of the shipped machines for the docs: `python -m rawko.render.docs [FOLDER]`.
 
-Beside them, the picture of what differs between two charts.
+It also writes the picture of the differences between two example charts.
 
-A page `<machine>.md` beside the drawings may hold the tables of its chart between two comments, `START` and `END`.
+A page `<machine>.md` beside the drawings may contain the tables of its chart between two comments, `START` and `END`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rawko.render.formats.table import to_tables
 
 FOLDER = Path("docs/machines")
 COMPARED = "diff-charts"
-"""Beside that folder: two charts whose differences are drawn."""
+"""Folder beside `FOLDER` with two charts, whose differences are drawn."""
 START = "<!-- tables: made by python -m rawko.render.docs -->"
 END = "<!-- end of tables -->"
 _BETWEEN = re.compile(f"{re.escape(START)}.*?{re.escape(END)}", re.DOTALL)
@@ -33,7 +33,7 @@ def drawings() -> Iterator[tuple[str, str]]:
 
 
 def differences(folder: Path) -> str:
-    """The picture of the two charts of a folder, `before.yaml` and `after.yaml`."""
+    """The picture of the differences between two charts of a folder, `before.yaml` and `after.yaml`."""
     before, after = (load_chart(folder / f"{name}.yaml") for name in ("before", "after"))
     svg = draw_differences(before, after, ".svg", Options(theme="auto"))
     assert isinstance(svg, str)
@@ -41,7 +41,7 @@ def differences(folder: Path) -> str:
 
 
 def with_tables(page: str, stem: str) -> str:
-    """A page with the tables of its machine between the two comments, folded; a page without them unchanged."""
+    """A page with its machine's folded tables put between the two comments; a page without comments is unchanged."""
     tables = to_tables(load_chart(find_chart(stem)))
     summary = "<summary>Every state and transition, with guards, actions and descriptions</summary>"
     folded = f'{START}\n<details markdown="1">\n{summary}\n\n{tables}\n</details>\n{END}'

@@ -1,4 +1,4 @@
-"""A chart in the format that a file's ending names. The one call that faces need.
+"""Draws a chart in the format that a file's suffix names. Other rooms need only this module's functions.
 
 .svg  drawing, colours as CSS variables     .png  the same as a picture (extra `rawko[png]`)
 .mmd  Mermaid    .dot  Graphviz    .puml  PlantUML: texts that other programs lay out
@@ -34,42 +34,42 @@ from rawko.render.rows.drawing import RowDrawing, compose_rows
 from rawko.render.rows.places import READABLE
 
 MAX_PARTS = 1600
-"""States and arrows that are laid out at most: above it the answer takes long, and the drawing cannot be read."""
+"""The most states and arrows that are laid out; larger drawings take long and cannot be read."""
 
 MAX_BOXES = 20_000
-"""States that are drawn at most where no lines are, each with its transitions as rows."""
+"""The most states that are drawn without lines, each with its transitions as rows."""
 
 Style = Literal["auto", "rows", "lines"]
 STYLES: tuple[Style, ...] = ("auto", "rows", "lines")
 SMALL = (12, 16)
-"""States and transitions up to which `auto` writes the transitions on their lines; larger charts get rows."""
+"""Most states and transitions with which `auto` draws transitions as lines; larger charts get rows."""
 
 LARGE = 60
-"""States above which a drawing with rows begins as an overview."""
+"""If a drawing with rows has more states, its default detail is "overview"."""
 
 DIRECTIONS: tuple[Direction, ...] = ("down", "right")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a chart is drawn.
+    """Options of a drawing.
 
     Attributes:
-        direction: Where transitions lead, on the whole.
-        theme: For SVG and PNG.
+        direction: Main direction of the transitions.
+        theme: Colours, for SVG and PNG.
         style: Where transitions are written: in the box of their state (`rows`), or on their lines. `auto`: `lines`
-            for charts up to `SMALL` without regions whose drawing is not wider than a page, else `rows`. SVG and PNG.
-        detail: What is written of a transition. None: all on lines; in rows its guard too, and in those of more
-            than `LARGE` states only its event. Not for Mermaid.
-        focus: Draw this state and those that a transition joins to it.
+            for charts up to `SMALL` without regions if the drawing fits the width of a page, else `rows`. For SVG, PNG.
+        detail: How much of a transition is written. None: everything on lines; in rows the event and guard, or only
+            the event if there are more than `LARGE` states. Not for Mermaid.
+        focus: Draw only this state and the states that a transition connects with it.
         depth: Draw states down to this depth, >= 1.
         configuration: Names of the active states.
         taken: Indices of the transitions that were taken.
-        children: Charts of invoked actors, by their `src`: their names are told, and they are drawn inside the states
-            that invoke them. SVG, PNG, DOT and PlantUML.
-        steps: Numbers that stand before transitions, by their index; not for Mermaid.
-        caption: What stands above the drawing. SVG and PNG with transitions as rows.
-        changes: Of the chart, where it is two joined ones; see `draw_differences`. SVG, PNG, DOT and PlantUML.
+        children: Charts of invoked actors, by the `src` of the invocation: their names are shown, and they are drawn
+            inside the states that invoke them. For SVG, PNG, DOT and PlantUML.
+        steps: Step numbers to write before transitions, by the transition's index; not for Mermaid.
+        caption: Text above the drawing. For SVG and PNG with transitions as rows.
+        changes: Differences, if the chart is two joined charts; see `draw_differences`. For SVG, PNG, DOT and PlantUML.
     """
 
     direction: Direction = "down"
@@ -90,13 +90,13 @@ DEFAULT = Options()
 
 
 def draw(chart: Chart, suffix: str, options: Options = DEFAULT) -> str | bytes:
-    """A chart in a format: text, but bytes for `.png`.
+    """A chart in a format: text, or bytes for `.png`.
 
     Raises:
-        UnknownFormatError: No format has this ending.
-        UnknownStateError: The chart has no state to focus on.
-        TooLargeError: The drawing would be too large; it names a depth that fits.
-        PngUnavailableError: PNG needs what is not installed.
+        UnknownFormatError: No format has this suffix.
+        UnknownStateError: The chart has no state of the name `focus`.
+        TooLargeError: The drawing would be too large; the error names a depth that is small enough, if there is one.
+        PngUnavailableError: The library or a font that PNG needs is not installed.
         ValueError: A depth below 1.
     """
     writer = _WRITERS.get(suffix)
@@ -106,13 +106,13 @@ def draw(chart: Chart, suffix: str, options: Options = DEFAULT) -> str | bytes:
 
 
 def draw_differences(before: Chart, after: Chart, suffix: str, options: Options = DEFAULT) -> str | bytes:
-    """Two charts as one picture: what is new, gone and changed, each with its sign and colour.
+    """Two charts as one picture: added, removed and changed parts, each with its sign and colour.
 
-    SVG and PNG write the transitions as rows, whatever `options.style` says: a row that has changed stands below what
-    it was.
+    SVG and PNG always draw the transitions as rows, `options.style` is ignored. A changed row is drawn below the row
+    that it replaces.
 
     Raises:
-        UnknownFormatError: The format has no marks, or there is none.
+        UnknownFormatError: No format has this suffix, or the format cannot mark differences.
         UnknownStateError, TooLargeError, PngUnavailableError, ValueError: As `draw`.
     """
     if suffix not in MARKED:
@@ -124,7 +124,7 @@ def draw_differences(before: Chart, after: Chart, suffix: str, options: Options 
 def draw_scene(chart: Chart, options: Options = DEFAULT) -> Scene:
     """The chart laid out with its transitions on lines.
 
-    Where the lines would be too many to be followed, most or all become rows of their source.
+    If there are too many lines to follow, most or all of them become rows of their source.
 
     Raises:
         UnknownStateError, TooLargeError, LayoutError, ValueError: As `draw`.
@@ -159,10 +159,10 @@ def _rows(diagram: Diagram, options: Options) -> RowDrawing:
 
 
 def _is_huge(chart: Chart, diagram: Diagram, options: Options) -> bool:
-    """Whether a diagram has more parts than are laid out.
+    """Whether a diagram has too many parts for the layout engine.
 
     Raises:
-        TooLargeError: It has, and a smaller depth would not.
+        TooLargeError: It has too many, and a smaller depth has few enough; or it has too many states for any drawing.
     """
     parts = _parts(diagram)
     if parts <= MAX_PARTS:
@@ -176,7 +176,7 @@ def _is_huge(chart: Chart, diagram: Diagram, options: Options) -> bool:
 
 
 def _picture(chart: Chart, options: Options) -> Scene | RowDrawing:
-    """The chart in the style that was asked for."""
+    """The chart laid out in the style that the options choose."""
     diagram = _diagram(chart, options)
     states = sum(box.kind != "initial" for box in diagram.boxes)
     transitions = sum(len(arrow.entries) for arrow in diagram.arrows)
@@ -225,7 +225,7 @@ def _parts(diagram: Diagram) -> int:
 
 
 def _fitting_depth(chart: Chart, options: Options, limit: int) -> int | None:
-    """The largest depth whose drawing has no more than so many parts."""
+    """The largest depth at which the drawing has at most `limit` parts; None if there is none."""
     deepest = options.depth or max(chart.depths.values(), default=0)
     fitting = None
     for depth in range(1, min(deepest, 12)):
@@ -276,4 +276,4 @@ _WRITERS: Mapping[str, Callable[[Chart, Options], str | bytes]] = {
 }
 FORMATS: tuple[str, ...] = tuple(_WRITERS)
 MARKED: tuple[str, ...] = (".svg", ".png", ".dot", ".puml")
-"""Formats that show what differs between two charts."""
+"""Formats that can mark the differences between two charts."""

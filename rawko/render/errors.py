@@ -1,9 +1,9 @@
-"""What can go wrong when a chart is drawn.
+"""Errors of drawing a chart.
 
 RenderError
-├── UnknownStateError    there is no state to focus on
-├── UnknownFormatError   the file's ending names no format
-├── TooLargeError        the diagram is too large to be read or laid out; asks for a depth
+├── UnknownStateError    the chart has no state of the name to focus on
+├── UnknownFormatError   the file's suffix names no format
+├── TooLargeError        the diagram is too large to be read or laid out; the error names a depth that fits
 ├── LayoutError          the layout engine refused the graph
 └── PngUnavailableError  the optional library or a font is missing
 """
@@ -16,11 +16,11 @@ class RenderError(Exception):
 
 
 class UnknownStateError(RenderError):
-    """There is no state of that name.
+    """The chart has no state of that name.
 
     Attributes:
-        state: The name asked for.
-        near: Names that are spelled nearly so.
+        state: The requested name.
+        near: Similar names of existing states.
     """
 
     def __init__(self, state: str, near: tuple[str, ...] = ()) -> None:
@@ -30,11 +30,11 @@ class UnknownStateError(RenderError):
 
 
 class UnknownFormatError(RenderError):
-    """No writer is known for an ending.
+    """No format has this suffix.
 
     Attributes:
-        suffix: What was found, `.gif`.
-        known: What is accepted.
+        suffix: The unknown suffix, such as `.gif`.
+        known: The accepted suffixes.
     """
 
     def __init__(self, suffix: str, known: tuple[str, ...]) -> None:
@@ -43,11 +43,11 @@ class UnknownFormatError(RenderError):
 
 
 class TooLargeError(RenderError):
-    """The diagram has more parts or longer lines than are laid out.
+    """The diagram has more parts than the layout engine can place.
 
     Attributes:
-        states: States that would be drawn.
-        depth: A depth that is small enough, or None if not even 1 is.
+        states: Number of states that would be drawn.
+        depth: A depth that is small enough, or None if there is none.
     """
 
     def __init__(self, states: int, why: str, depth: int | None) -> None:
@@ -64,7 +64,7 @@ class LayoutError(RenderError):
 
 
 class TangledError(LayoutError):
-    """The lines of a graph pass too many others to be laid out."""
+    """The lines of a graph cross too many ranks to be laid out."""
 
 
 class PngUnavailableError(RenderError):

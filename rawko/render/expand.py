@@ -1,4 +1,4 @@
-"""Charts of invoked actors drawn inside the state that invokes them: the expanded view of a machine with its children.
+"""Draws charts of invoked actors inside the states that invoke them: the expanded view of a machine.
 
 Source: C-09 (agents' names as tags, and their machines expanded).
 """
@@ -14,7 +14,7 @@ from rawko.render.graph import Arrow, Box, Diagram, Entry
 from rawko.render.view import make_view
 
 NAMES_CHARS = 44
-"""Names in one row; further ones stand in the next row."""
+"""The most characters of names in one row; further names are put into the next row."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Child:
     """A chart that may run where an actor is invoked.
 
     Attributes:
-        names: Who runs on it, as tags: names of agents.
-        chart: None for names alone: the child is not drawn.
-        depth: Draw its states down to this depth; None for all.
+        names: Names of the agents that run this chart, shown as tags.
+        chart: The chart; None: only the names are shown.
+        depth: Draw states of the chart down to this depth; None for all.
     """
 
     names: tuple[str, ...]
@@ -35,11 +35,11 @@ class Child:
 def with_children(
     diagram: Diagram, chart: Chart, children: Mapping[str, Sequence[Child]], *, focus: str | None, depth: int | None
 ) -> Diagram:
-    """The diagram with tags, and with the children's charts in the boxes of the states that invoke them.
+    """The diagram with tags for agents, and with the children's charts in the boxes of the states that invoke them.
 
     Args:
-        children: By `src` of the invocation.
-        focus, depth: What the diagram was extracted with; a state that is drawn closed gets tags only.
+        children: Charts by the `src` of the invocation.
+        focus, depth: The options with which the diagram was extracted; a state that is drawn closed gets tags only.
     """
     shown = make_view(chart, focus=focus, depth=depth).shown
     for state in chart:
@@ -71,7 +71,7 @@ def _with(diagram: Diagram, host: str, children: Sequence[Child], *, is_closed: 
 
 
 BLANK = "\ufffd"
-"""What stands for a name that has nothing to draw."""
+"""Drawn instead of a name that consists of spaces only."""
 
 
 def _rows(word: str, names: Sequence[str]) -> tuple[Entry, ...]:
@@ -89,7 +89,7 @@ def _rows(word: str, names: Sequence[str]) -> tuple[Entry, ...]:
 def _inside(child: Child, host: Box, prefix: str) -> tuple[list[Box], list[Arrow]]:
     """The child's boxes and arrows with ids of their own, in a box that names its chart.
 
-    Their states are told apart from the host's as `host/chart/state`.
+    Their state names are prefixed as `host/chart/state`, so that they differ from the host's.
     """
     assert child.chart is not None
     diagram = extract(child.chart, depth=child.depth)
@@ -124,5 +124,5 @@ def _inside(child: Child, host: Box, prefix: str) -> tuple[list[Box], list[Arrow
 
 
 def _unnumbered(entry: Entry) -> Entry:
-    """Indices count in one chart; those of a child would be taken for its parent's."""
+    """The entry without its transition index, because indices of a child's chart could be mistaken for the parent's."""
     return replace(entry, transition=None)

@@ -1,7 +1,7 @@
-"""Chart to `Diagram`: every transition of the chart becomes part of one arrow, or one row of its state.
+"""Turns a chart into a `Diagram`: every transition becomes part of one arrow, or one row of its state.
 
-Targetless transitions, and self-transitions of states with something inside, are rows of their state's box; the
-others are arrows. Transitions between the same two boxes share one arrow (errors apart): a busy chart stays readable.
+Targetless transitions, and self-transitions of states with children, become rows of their state's box; the others
+become arrows. Transitions between the same two boxes share one arrow (errors have their own), for readability.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ def extract(
     changes: Changes = NO_CHANGES,
     steps: Mapping[int, Sequence[int]] = NO_STEPS,
 ) -> Diagram:
-    """What the diagram of a chart shows.
+    """The diagram of a chart.
 
     Args:
         configuration: Names of the active states; they are highlighted.
         taken: Indices of the transitions that were taken (`Transition.index`); they are highlighted.
         focus, depth: The part that is drawn; see `make_view`.
-        changes: Of two charts that were joined; each is marked with its sign.
-        steps: Numbers that stand before transitions, by their index: when each one is taken.
+        changes: Differences, if the chart is two joined charts; each difference is marked with its sign.
+        steps: Step numbers to write before transitions, by the transition's index.
 
     Raises:
         UnknownStateError: The chart has no state `focus`.
@@ -91,7 +91,7 @@ class _Extraction:
         return Diagram(self.chart.name, boxes, tuple(self.arrows.values()), self.chart.description)
 
     def _hidden_root(self) -> str | None:
-        """The root is drawn only where it has something to show: transitions, entry, regions, invocations."""
+        """The root's name if it needs no box: it has no transitions, actions and invocations, and is no target."""
         root = self.chart[self.chart.root]
         plain = root.kind == "compound" and root.name in self._leafless
         shows = root.transitions or root.on_entry or root.on_exit or root.invoke
@@ -136,7 +136,7 @@ class _Extraction:
         return f"s{self.chart[state].order}"
 
     def _notes(self, state: State) -> Iterator[Entry]:
-        """Rows for what a state does by itself: entry, exit, invocations, timers without a drawn transition."""
+        """Rows for changes, entry and exit actions, invocations, and timers without a drawn transition."""
         for note in self.changes.notes.get(state.name, ()):
             yield Entry(signed("changed", cut_line(note, EVENT_CHARS)), tooltip=note, change="changed")
         for word, actions in (("entry", state.on_entry), ("exit", state.on_exit)):
@@ -147,7 +147,7 @@ class _Extraction:
             yield Entry(text, tooltip=f"invoke {invoke.id}: {invoke.src}{limits_text(invoke)}")
         for timer in state.after:
             if timer.event in self.told:
-                continue  # its transition is drawn, and says so
+                continue  # its transition is drawn, and its label names the timer
             text = f"after {delay_text(timer.delay)}"
             yield Entry(cut_line(text, EVENT_CHARS), tooltip=text)
 
@@ -165,7 +165,7 @@ class _Extraction:
         for place, target in enumerate(transition.targets):
             drawn = self.view.shown[target]
             if drawn is None or (drawn == source and (target, transition.source) != (source, source)):
-                continue  # it happens inside a box that is drawn closed
+                continue  # the transition stays inside a box that is drawn closed
             if drawn == source and source in self._leafless:
                 self._add_row(source, _itself(entry), transition)
                 continue
@@ -221,7 +221,7 @@ class _Extraction:
     # ------------------------------------------------------------ defaults
 
     def _initial(self, state: State) -> tuple[str, ...]:
-        """The drawn states that the default entry of a state leads to."""
+        """The drawn states to which the default entry of a state leads."""
         if state.kind != "compound":
             return ()
         found = (self.view.shown[target] for target in state.initial)
@@ -249,7 +249,7 @@ def _itself(entry: Entry) -> Entry:
 
 
 def _own_invocation(state: State) -> str:
-    """The id of a state's only invocation, which stands in its box; "" where `done` alone could mean something else."""
+    """The id of a state's only invocation, which is written in its box; "" if `done` alone would be ambiguous."""
     is_compound = any(event.startswith("done.state.") for one in state.transitions for event in one.events)
     return state.invoke[0].id if len(state.invoke) == 1 and not is_compound else ""
 

@@ -1,6 +1,6 @@
-"""What a diagram shows, before it has a place or a format: boxes, arrows, and the texts on them.
+"""Diagrams as data, before layout: boxes, arrows, and their texts.
 
-Every writer (SVG, DOT, PlantUML) reads this; where things stand is `layout`, how they look is the writer.
+Every writer (SVG, DOT, PlantUML) reads this data; `placing` and `rows` compute positions, and writers choose the style.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from rawko.chart.comparing.joining import Change
 BoxKind = Literal["atomic", "compound", "parallel", "final", "shallow history", "deep history", "initial"]
 ArrowKind = Literal["transition", "initial", "default"]
 SIGNS: Final[Mapping[Change, str]] = {"added": "+", "removed": "−", "changed": "~"}
-"""No colour stands alone: what differs between two charts has a sign, too."""
+"""Signs of differences between two charts, because no meaning may depend on colour alone."""
 
 
 def signed(change: Change | None, text: str) -> str:
-    """A text behind the sign of what has become of it."""
+    """The text with the sign of its change before it; unchanged texts have no sign."""
     return text if change is None else f"{SIGNS[change]} {text}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One transition as a text, on an arrow or as a row of its state.
+    """The text of one transition or note, on an arrow or as a row of its state.
 
     Attributes:
-        transition: Its index in the chart; None for what is no transition (an entry action, an invocation).
-        event: The event's words; "" where a guard or an action says all.
+        transition: Index of the transition in the chart; None for other rows (an entry action, an invocation).
+        event: The event's text; "" if only a guard or an action is shown.
         guard: The guard without brackets, or "".
-        actions: The actions, cut to a count where they are many, or "".
-        tooltip: All of it, uncut.
-        inner: The state that the transition leaves, where a box around it stands for it; else "".
-        change: What two charts differ in, where they are drawn as one; its sign begins the event.
+        actions: The actions, or the first ones and how many more there are; or "".
+        tooltip: The complete text.
+        inner: Source of the transition, if it has no box of its own and a box around it is drawn instead; else "".
+        change: How the transition differs between two charts; its sign is at the beginning of `event`.
     """
 
     event: str = ""
@@ -52,11 +52,11 @@ class Box:
     """One state, or the dot before an initial state.
 
     Attributes:
-        id: `s<order>` of the state, `i<order>` for the dot inside that state.
-        state: Name of the state; of the state that it stands in, for a dot.
-        hidden: States inside that are not drawn; the box is then drawn as a leaf.
-        is_region: A child of a parallel state.
-        change: As that of an entry.
+        id: `s<order>` of the state, or `i<order>` for the dot inside that state.
+        state: Name of the state; for a dot, of the state that contains the dot.
+        hidden: Number of states inside that are not drawn; the box is then drawn as a leaf.
+        is_region: Whether the state is a child of a parallel state.
+        change: How the state differs between two charts.
     """
 
     id: str
@@ -73,17 +73,17 @@ class Box:
 
     @property
     def head(self) -> str:
-        """The title in its own box: with the sign of what differs."""
+        """The title for the state's box, with the sign of a difference."""
         return signed(self.change, self.title)
 
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """One line: every transition between the same two boxes in the same way, in document order.
+    """One line: all transitions between the same two boxes of the same kind, in document order.
 
     Attributes:
         id: `t<index>` of its first transition, with `-<k>` for further targets; `d<order>` for defaults.
-        is_error: Its events tell of an error.
+        is_error: Whether all its events are errors.
     """
 
     id: str
@@ -99,7 +99,7 @@ class Arrow:
 
     @property
     def change(self) -> Change | None:
-        """That of all its transitions; "changed" where they differ in it."""
+        """The common change of all its transitions; "changed" if they have different ones."""
         found = {entry.change for entry in self.entries}
         return "changed" if len(found) > 1 else next(iter(found), None)
 
@@ -119,14 +119,14 @@ class Diagram:
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """What two charts differ in; none for the drawing of one."""
+        """The kinds of differences that occur; empty for the drawing of one chart."""
         entries = [entry for box in self.boxes for entry in box.rows] + [e for a in self.arrows for e in a.entries]
         found = {box.change for box in self.boxes} | {entry.change for entry in entries}
         return tuple(change for change in SIGNS if change in found)
 
     @cached_property
     def children(self) -> Mapping[str | None, tuple[Box, ...]]:
-        """Boxes by the id of the box that they stand in; None for the outermost."""
+        """Boxes by the id of the box that contains them; None for the outermost boxes."""
         found: dict[str | None, list[Box]] = {}
         for box in self.boxes:
             found.setdefault(box.parent, []).append(box)

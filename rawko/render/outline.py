@@ -1,7 +1,7 @@
-"""Drawings with few lines or none, for charts with too many lines to follow: transitions become rows of their source.
+"""Drawings with few or no lines, for charts with too many lines to follow: other transitions are rows of their source.
 
-`few_lines` keeps the lines that lead to each state first, which make a tree; `no_lines` keeps none, and `pack` gives
-the boxes a place without a layout engine, in time that grows with their number alone.
+`few_lines` keeps the first line that leads to each state; these lines form a tree. `no_lines` keeps none, and `pack`
+places the boxes without a layout engine, in time proportional to their number.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from rawko.render.placing.engine import CONTAINER_PADDING, NODE_GAP
 from rawko.render.placing.layout import Direction, Layout, Link, Node, Rect
 
 SHAPE = 1.5
-"""How much wider than high a container's contents become, about."""
+"""Approximate width of a container's contents divided by their height."""
 
 NOTE = "Transitions that are drawn as no line stand in the box of their source, with an arrow and their target."
 
 
 def few_lines(diagram: Diagram) -> Diagram:
-    """The same diagram with a line only to what no earlier line has reached, walking from the initial states."""
+    """The same diagram with only the lines that reach a box first, in a walk from the initial states."""
     return _with_rows(diagram, set(_tree(diagram)))
 
 
 def no_lines(diagram: Diagram) -> Diagram:
-    """The same diagram without lines. Dots become rows, and history states boxes with rows."""
+    """The same diagram without lines. Initial dots become rows, and history states become boxes with rows."""
     drawn = _with_rows(diagram, ())
     boxes = tuple(_plain(box) for box in drawn.boxes if box.kind != "initial")
     return replace(drawn, boxes=boxes)
 
 
 def _tree(diagram: Diagram) -> Iterator[str]:
-    """Ids of the lines that reach something first, each between two boxes of one container."""
+    """Ids of the lines that reach a box first, each between two boxes of one container."""
     by_id = diagram.by_id
     leaving: dict[str, list[Arrow]] = {}
     for arrow in diagram.arrows:
@@ -90,14 +90,14 @@ def _plain(box: Box) -> Box:
     return replace(box, kind="atomic", title=f"{mark} {box.title}")
 
 
-# ---------------------------------------------------------------- places without an engine
+# ---------------------------------------------------------------- layout without an engine
 
 
 def pack(nodes: Sequence[Node], links: Sequence[Link] = (), direction: Direction = "down") -> Layout:
-    """Places for boxes in boxes, side by side in rows. There must be no links.
+    """Place boxes inside boxes, side by side in rows. There must be no links.
 
     Args:
-        nodes: Parents before their children; siblings in the order that they are to be read in.
+        nodes: Parents before their children; siblings in reading order.
     """
     assert not links, "lines need an engine"
     return _Packing(nodes).layout()
@@ -142,7 +142,7 @@ class _Packing:
         return width + 2 * pad, top + height + pad
 
     def _shelve(self, nodes: Sequence[Node], left: float = 0.0, top: float = 0.0) -> tuple[float, float]:
-        """Place nodes in rows, relative to their container; the room that they fill."""
+        """Place nodes in rows, relative to their container; return the width and height of all rows."""
         sizes = [self._sizes[node.id] for node in nodes]
         area = fsum((width + NODE_GAP) * (height + NODE_GAP) for width, height in sizes)
         limit = max(sqrt(area * SHAPE), max(width for width, _ in sizes))

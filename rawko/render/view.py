@@ -1,4 +1,4 @@
-"""Which states of a chart a diagram shows: all, those down to a depth, or one with its neighbours."""
+"""Chooses the states of a chart that a diagram shows: all, those down to a depth, or one with its neighbours."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class View:
 
 
 def make_view(chart: Chart, *, focus: str | None = None, depth: int | None = None) -> View:
-    """Choose what is drawn.
+    """Choose the states to draw.
 
     Args:
-        focus: Draw this state with all that is in it, and of the others only those that a transition
-            joins to it.
-        depth: Draw states down to this depth as boxes of their own, >= 1; 1 is the children of the root
-            (with `focus`: of that state).
+        focus: Draw this state with all its descendants, and only those other states that a transition connects
+            with it.
+        depth: Draw boxes only for states down to this depth, >= 1; 1: the children of the root (with `focus`: of
+            that state).
 
     Raises:
         UnknownStateError: The chart has no state `focus`.
@@ -72,7 +72,7 @@ def make_view(chart: Chart, *, focus: str | None = None, depth: int | None = Non
 
 
 def _inside(chart: Chart, top: str, limit: int | None) -> dict[str, str | None]:
-    """States in and under `top`, each with the state drawn for it; None for those elsewhere."""
+    """The states in and below `top`, each with the state drawn for it; None for states elsewhere."""
     shown: dict[str, str | None] = {}
     for state in chart:
         parent = state.parent

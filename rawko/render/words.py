@@ -1,4 +1,4 @@
-"""The words of a diagram: events, guards, actions and delays as short texts. Escaping is the writers' work."""
+"""Short texts for events, guards, actions and delays in a diagram. Escaping is done by the writers."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from rawko.chart.expressions.formatting import format_call, format_guard
 from rawko.cutting import cut_line
 
 ACTIONS_CHARS = 36
-"""Longest list of actions that is written out; what is longer is cut to a count: `record, count +2`."""
+"""Longest list of actions that is written in full; longer lists end with a count: `record, count +2`."""
 
 
 def timers_by_event(chart: Chart) -> Mapping[str, After]:
-    """The timers of a chart by the event that each one sends."""
+    """The timers of a chart, by the event of each timer."""
     return {timer.event: timer for state in chart for timer in state.after}
 
 
 def events_text(events: Sequence[str], timers: Mapping[str, After], *, own: str = "") -> str:
-    """The events of a transition: `GO, done fetch`; both results of one invocation as `done, error fetch`.
+    """The events of a transition: `GO, done fetch`; done and error of one invocation as `done, error fetch`.
 
     Args:
-        own: The invocation whose results are called `done` and `error` alone, or "".
+        own: Id of the invocation whose events are written as `done` and `error` only, or "".
     """
     found: list[str] = []
     for event, following in zip_longest(events, events[1:], fillvalue=""):
@@ -52,7 +52,7 @@ def events_text(events: Sequence[str], timers: Mapping[str, After], *, own: str 
 
 
 def event_text(event: str, timers: Mapping[str, After]) -> str:
-    """An event as the chart writes it: those that the chart does not write are told as the keys that it does."""
+    """An event as text. Generated events are written as the key of the chart that they come from (`after 10m`)."""
     timer = timers.get(event)
     if timer is not None:
         return f"after {delay_text(timer.delay)}"
@@ -65,7 +65,7 @@ def event_text(event: str, timers: Mapping[str, After]) -> str:
 
 
 def short_limits_text(invoke: Invoke) -> str:
-    """As `limits_text`, as short as a box has room for: `, each of files, at most 10m`."""
+    """Like `limits_text`, but short enough for a box: `, each of files, at most 10m`."""
     each = invoke.for_each
     items = "" if each is None else "items" if isinstance(each.items, tuple) else str(each.items).rpartition(".")[2]
     time = "" if invoke.timeout is None else f", at most {delay_text(invoke.timeout)}"
@@ -73,7 +73,7 @@ def short_limits_text(invoke: Invoke) -> str:
 
 
 def limits_text(invoke: Invoke) -> str:
-    """What an invocation says of its items and its time: `, for each context.files, any, 4 at a time, at most 10m`."""
+    """The items and the timeout of an invocation: `, for each context.files, any, 4 at a time, at most 10m`."""
     parts: list[str] = []
     each = invoke.for_each
     if each is not None:
@@ -98,7 +98,7 @@ def guard_text(guard: Guard) -> str:
 
 
 def action_text(action: Action) -> str:
-    """A few words for an action."""
+    """An action as a few words."""
     match action:
         case CallAction(name, arguments):
             return format_call(name, arguments)
@@ -121,12 +121,12 @@ def action_text(action: Action) -> str:
 
 
 def actions_text(actions: Sequence[Action]) -> str:
-    """All actions, in their order."""
+    """All actions as text, in order."""
     return ", ".join(map(action_text, actions))
 
 
 def short_actions(actions: Sequence[Action]) -> str:
-    """The first actions that fit in `ACTIONS_CHARS`, at least one, and how many more there are."""
+    """The first actions that fit into `ACTIONS_CHARS`, at least one, and how many more there are."""
     texts = [" ".join(action_text(action).split()) for action in actions]
     shown = texts[:1]
     for text in texts[1:]:

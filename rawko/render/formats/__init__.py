@@ -1,1 +1,1 @@
-"""A placed diagram, or a chart, as text or pixels: one module per format."""
+"""Writes diagrams as text or pixels: one module per format."""

@@ -1,4 +1,4 @@
-"""A diagram as DOT text for Graphviz. Every name and label is a quoted string; nothing in it can end the string."""
+"""A diagram as DOT text for Graphviz. All names and labels are quoted strings, and no name can end its string."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def to_dot(diagram: Diagram, *, direction: Direction = "down") -> str:
 
 
 def quoted(text: str) -> str:
-    """A DOT string. A backslash begins an escape and an ampersand an entity there: both are written as such."""
+    """A DOT string. In DOT, a backslash begins an escape and an ampersand begins an entity, so both are escaped."""
     escaped = visible(text.replace("\n", "\x00")).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
@@ -40,7 +40,7 @@ class _Writer:
 
     def lines(self, direction: Direction) -> Iterator[str]:
         yield f"digraph {quoted(self._diagram.name)} {{"
-        # Lines may end on the border of a cluster: Graphviz needs `compound` for that, and a node inside to aim at.
+        # Lines may end on the border of a cluster: Graphviz needs `compound` for that, and a node inside as target.
         yield f'{_INDENT}graph [compound=true, rankdir={_RANKDIR[direction]}, fontname="Helvetica"];'
         yield f'{_INDENT}node [shape=box, style=rounded, fontname="Helvetica"];'
         yield f'{_INDENT}edge [fontname="Helvetica", fontsize=10];'
@@ -91,5 +91,5 @@ def _label(box: Box) -> str:
 
 
 def hidden_text(box: Box) -> list[str]:
-    """The line that tells of states that are not drawn."""
+    """The line that counts the states that are not drawn; empty if all are drawn."""
     return [f"+ {box.hidden} states inside"] if box.hidden else []

@@ -1,10 +1,10 @@
-"""Chart to Mermaid text (`stateDiagram-v2`), for READMEs and wikis. The same chart gives the same text.
+"""Writes a chart as Mermaid text (`stateDiagram-v2`), for READMEs and wikis. Equal charts give equal texts.
 
-Mermaid has no escape character: labels end at the line, and `;`, `:`, `#`, quotes, braces and `<` mean
-something. Whatever is not plain is written as Mermaid's entity (`#35;`), so that no name can add a line, an
-arrow or markup. States get ids of their own (`s0`, `s1`, ...) and their name as a label. Mermaid styles neither
-lines nor states with something inside: of what is active, the innermost states are marked; what was taken is told in
-words.
+Mermaid has no escape character: labels end at the line end, and `;`, `:`, `#`, quotes, braces and `<` have a
+meaning. Every character that is not plain is written as Mermaid's entity (`#35;`), so that no name can add a line, an
+arrow or markup. States get generated ids (`s0`, `s1`, ...) and their name as a label. Mermaid can style neither lines
+nor states with children: of the active states only those without children are marked, and taken transitions are marked
+by the word "(taken)".
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rawko.render.words import actions_text, event_text, guard_text, limits_text
 from rawko.vocabulary.visible import visible_line
 
 MAX_LABEL = 80
-"""Longest part of a label, in characters; what is longer is cut, so that a diagram stays one."""
+"""Longest part of a label, in characters; longer parts are cut, so that the diagram stays readable."""
 
 _INDENT = "    "
 _ACTIVE = "stroke:#0072B2,stroke-width:4px"
@@ -29,7 +29,7 @@ _DIRECTION = re.compile(r"direction(?=\s|$)", re.IGNORECASE)
 _PLAIN = frozenset(" _.,()/=+-?!'")
 _SPACES = re.compile(r"[ \t\r\n]+")
 _ODD = re.compile("[<>&%`{}#;|$]")
-"""Marks that mean something to Mermaid or to the page around it."""
+"""Characters with a meaning in Mermaid or in the page around it."""
 
 
 def to_mermaid(
@@ -45,7 +45,7 @@ def to_mermaid(
     """The chart as Mermaid text, ending with a newline.
 
     Args:
-        title: Above the diagram; the chart's name by default, "" for none.
+        title: Title above the diagram; by default the chart's name, "" for none.
         focus, depth: The part that is drawn; see `make_view`.
         configuration, taken: Active states and taken transitions; see `extract`.
 
@@ -59,9 +59,9 @@ def to_mermaid(
 
 
 def escaped(text: str) -> str:
-    """Text for a label: one line, cut, with everything but letters, digits and a few marks as entities."""
+    """Text for a label: one line, shortened, with everything but letters, digits and a few marks as entities."""
     label = cut(_in_a_line(text), MAX_LABEL, "…")
-    # Mermaid's lexer takes `direction LR` for a statement wherever in a line it stands: break the word.
+    # Mermaid's lexer reads `direction LR` anywhere in a line as a statement, so its first letter becomes an entity.
     words = {found.start() for found in _DIRECTION.finditer(label)}
     return "".join(
         each if (each.isalnum() or each in _PLAIN) and place not in words else f"#{ord(each)};"
@@ -74,8 +74,8 @@ def _in_a_line(text: str) -> str:
 
 
 def _yaml(title: str) -> str:
-    """The title as a YAML string. Mermaid looks for directives (`%%{init`) in all of the text, and a page that holds
-    it may read markup in it: what is not plain is written as YAML's own escape."""
+    """The title as a YAML string. Mermaid searches the whole text for directives (`%%{init`), and a page that contains
+    the text may read markup in it, so characters that are not plain are written as YAML escapes."""
     told = json.dumps(_in_a_line(title), ensure_ascii=False)[1:-1]
     return f'"{_ODD.sub(lambda found: _yaml_escaped(found[0]), told)}"'
 
@@ -102,7 +102,7 @@ class _Diagram:
         if self._direction == "right":
             yield "direction LR"
         root = self._chart[self._chart.root]
-        # The root is drawn only where it has something to show: its own transitions, entry, regions.
+        # The root is drawn only if it has something to show: own transitions, notes, regions.
         if root.kind == "compound" and self._children(root) and not root.transitions and not _notes(root):
             yield from self._inside(root)
         else:
@@ -129,7 +129,7 @@ class _Diagram:
             yield "}"
             return
         yield f'state "{label}" as {name}'
-        # The first text of a state is its title, later ones stand under it: the label is given already.
+        # Mermaid takes a state's first text as its title and later ones as lines below; the label is the first.
         yield from (f"{name} : {note}" for note in _notes(state))
         if hidden := self._view.hidden_inside(state.name):
             yield f"{name} : {escaped(f'+ {hidden} states inside')}"
@@ -159,7 +159,7 @@ class _Diagram:
         for target in transition.targets or (transition.source,):
             drawn = self._view.shown[target]
             if drawn is None or (drawn == source and (target, transition.source) != (source, source)):
-                continue  # it happens inside a state that is drawn closed
+                continue  # the transition stays inside a state that is drawn closed
             yield f"{self._ids[source]} --> {self._ids[drawn]}" + (f" : {label}" if label else "")
 
     def _label(self, transition: Transition) -> str:
@@ -180,7 +180,7 @@ class _Diagram:
 
 
 def _notes(state: State) -> list[str]:
-    """Lines under a state's name: what runs in it, and what is done on entry and exit."""
+    """Lines below a state's name: its invocations, entry and exit actions."""
     notes = [f"invoke {invoke.id}{limits_text(invoke) if invoke.for_each else ''}" for invoke in state.invoke]
     for word, actions in (("entry", state.on_entry), ("exit", state.on_exit)):
         if actions:

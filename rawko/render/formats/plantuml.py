@@ -1,4 +1,4 @@
-"""A diagram as PlantUML text. What is not plain is written as `<U+XXXX>`: no name can be a tag, a link or a macro."""
+"""A diagram as PlantUML text. Special characters become `<U+XXXX>`: no name can be a tag, a link or a macro."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rawko.render.placing.layout import Direction
 
 _INDENT = "  "
 _PLAIN = frozenset(" _.,()=/+?-")
-"""Marks that mean nothing by themselves; twice the same is Creole markup (`//`, `__`, `--`, `==`)."""
+"""Characters without a meaning when single; two equal ones in a row are Creole markup (`//`, `__`, `--`, `==`)."""
 
 _DIRECTIONS: dict[Direction, str] = {"down": "top to bottom direction", "right": "left to right direction"}
 

@@ -1,4 +1,4 @@
-"""SVG to PNG by resvg (the extra `rawko[png]`): no browser, no system library. Needs a font on the machine."""
+"""Converts SVG to PNG with resvg (the extra `rawko[png]`): no browser, no system library, but a font is needed."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ FAMILIES = (
 )
 MAX_PIXELS = 48_000_000
 OTHER_SCRIPTS = 0x2E80
-"""Code points from here on, CJK first, are not in the usual fonts."""
+"""Code points from here on, first of all CJK, are missing in the usual fonts."""
 
 _PROBE = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><text x="2" y="15">{}</text></svg>'
 
 
 def to_png(svg: str, *, size: tuple[float, float], zoom: float = 2.0) -> bytes:
-    """The picture of an SVG that holds its colours written out.
+    """The PNG of an SVG whose colours are written out (no CSS variables).
 
     Args:
-        size: Of the SVG, in pixels.
-        zoom: Pixels per pixel of the SVG; less where the picture would be larger than `MAX_PIXELS`.
+        size: Width and height of the SVG, in pixels.
+        zoom: PNG pixels per SVG pixel; reduced if the picture would be larger than `MAX_PIXELS`.
 
     Raises:
-        PngUnavailableError: The library is not installed, or the machine has no font that it can use.
+        PngUnavailableError: The library is not installed, or the machine has no usable font.
     """
     resvg = _library()
     width, height = size
@@ -48,7 +48,7 @@ def to_png(svg: str, *, size: tuple[float, float], zoom: float = 2.0) -> bytes:
 
 
 def undrawable(text: str) -> str:
-    """The characters of other scripts in a text that no font of this machine draws, each once, at most 20 of them.
+    """Characters of other scripts that no font of this machine can draw, each once, at most 20.
 
     Raises:
         PngUnavailableError: As `to_png`.
@@ -62,7 +62,7 @@ def undrawable(text: str) -> str:
         probe = _PROBE.format(char)
         return bytes(resvg.svg_to_bytes(svg_string=probe, font_family=family, sans_serif_family=family))
 
-    # A character without a glyph is left out, or drawn as the font's empty frame, as one for private use is.
+    # resvg draws nothing for a character without a glyph, or the font's empty frame, as for a private-use character.
     nothing = {picture(""), picture("\U000f0000")}
     return "".join([char for char in others if picture(char) in nothing][:20])
 
@@ -76,7 +76,7 @@ def _library() -> Any:
 
 @lru_cache(maxsize=1)
 def _family() -> str:
-    """A font of this machine. Without one resvg leaves all texts out and says nothing."""
+    """A font of this machine. Without a font resvg omits all texts and reports no error."""
     resvg = _library()
     empty = bytes(resvg.svg_to_bytes(svg_string=_PROBE.format("")))
     for family in FAMILIES:

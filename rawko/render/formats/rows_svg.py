@@ -1,4 +1,4 @@
-"""A drawing with rows as SVG text: the same classes and data attributes as the drawing with labels on its lines."""
+"""Writes a drawing with rows as SVG, with the same classes and data attributes as drawings with labels on lines."""
 
 from __future__ import annotations
 

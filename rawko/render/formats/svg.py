@@ -1,7 +1,7 @@
-"""A placed diagram as SVG text. The same scene gives the same text, and no name in it can add markup.
+"""A placed diagram as SVG text. Equal scenes give equal texts, and no name in a scene can add markup.
 
-A page needs no library to follow a run: it sets the class `active` on `[data-state="..."]` and `taken` on `.t<n>`,
-where n is `Transition.index`.
+A page can follow a run without a library: it sets the class `active` on `[data-state="..."]` and `taken` on
+`.t<n>`, where n is `Transition.index`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ def to_svg(scene: Scene, *, theme: Theme = "light", has_variables: bool = True, 
     """SVG text, ending with a newline.
 
     Args:
-        theme: `auto` follows the reader's setting.
-        has_variables: Colours as CSS variables; without them programs other than browsers see them, too.
-        prefix: Before every id, for a page with several drawings.
+        theme: `auto` follows the reader's colour setting.
+        has_variables: Write colours as CSS variables; without them, programs other than browsers see the colours, too.
+        prefix: Prefix of every id, for a page with several drawings.
     """
     return "\n".join(_Writer(scene, prefix).lines(theme, has_variables=has_variables)) + "\n"
 
 
 def state_id(state: str) -> str:
-    """The id of a state's element: its name, with what an id cannot hold written as `.<hex>.`"""
+    """The id of a state's element: its name, with characters that an id cannot contain written as `.<hex>.`"""
     return "state-" + _UNSAFE.sub(lambda found: f".{ord(found.group()):x}.", state)
 
 
@@ -157,13 +157,13 @@ def _text(text: PlacedText, taken: frozenset[int | None]) -> Iterator[str]:
 
 
 def line_path(parts: Sequence[Sequence[Point]]) -> str:
-    """Path data of a line with round corners; where its label stands, the line is interrupted."""
+    """Path data of a line with round corners; a gap between its parts is the place of its label."""
     last = len(parts) - 1
     return " ".join(_rounded(_shortened(part) if place == last else part) for place, part in enumerate(parts))
 
 
 def _shortened(part: Sequence[Point]) -> Sequence[Point]:
-    """Ending in the middle of the arrow's head: a thick line must not stand out at its tip."""
+    """The part, ending in the middle of the arrow's head: otherwise a thick line would be visible beside the tip."""
     (x1, y1), (x2, y2) = part[-2], part[-1]
     length = max(abs(x2 - x1), abs(y2 - y1)) or 1.0
     back = min(ARROW[0] / 2, length / 2) / length

@@ -1,7 +1,7 @@
-"""Chart to Markdown tables: every state and every transition with all that a drawing has no room for.
+"""Writes a chart as Markdown tables: every state and transition with everything that a drawing has no room for.
 
-Two tables: states with what they do by themselves and their description; transitions in document order with event,
-guard, target, actions and description, nothing of them cut. For pages that show a drawing, and for `chart.md`.
+Two tables: states with their actions, invocations and description; transitions in document order with event,
+guard, target, actions and description, all without cuts. For pages that show a drawing, and for `chart.md`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def to_markdown(
     """A page: the chart's name and description, its drawing as Mermaid text, its tables.
 
     Args:
-        direction, focus, depth: Of the drawing. The tables hold the states of the focus; without one, all.
+        direction, focus, depth: Options of the drawing. With a focus, the tables contain only its states.
 
     Raises:
         UnknownStateError: The chart has no state `focus`.
@@ -38,7 +38,7 @@ def to_markdown(
 
 
 def to_tables(chart: Chart, *, focus: str | None = None) -> str:
-    """The tables alone, ending with a newline.
+    """Only the tables, ending with a newline.
 
     Raises:
         UnknownStateError: The chart has no state `focus`.
@@ -100,13 +100,13 @@ def _cells(transition: Transition) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
-    """A name in its own letters; as plain words where it holds what would end a cell or a name."""
+    """A name as code; as plain words if it contains a character that would end the cell or the code."""
     shown = _line(text)
     return _words(shown) if "|" in shown or "`" in shown or not shown else f"`{shown}`"
 
 
 def _words(text: str) -> str:
-    """A text in which nothing is markup."""
+    """A text with all markup escaped."""
     marked = _MARKS.sub(r"\\\1", _line(text))
     return "".join(_ENTITIES.get(char, char) for char in marked)
 

@@ -1,6 +1,6 @@
-"""Colours of the drawings, as CSS variables. Hues are Okabe and Ito's, told apart by people with any colour vision.
+"""Colours of the drawings, as CSS variables. People with any colour vision can distinguish the hues (Okabe, Ito).
 
-No colour stands alone: what is active or taken is drawn thicker, too, and errors are dashed.
+No meaning depends on colour alone: active states and taken transitions have thicker lines, and errors are dashed.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ OF_CHANGES: Mapping[Theme, Mapping[str, str]] = {
         "changed-box": "#332d08",
     },
 }
-"""Further colours, for what differs between two charts."""
+"""Further colours, for differences between two charts."""
 
 FONTS = "'DejaVu Sans', Verdana, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
 
-# `$name` stands for a colour. Later rules win over earlier ones of the same strength: taken and active come last.
+# `$name` is replaced by a colour. Of equally specific CSS rules the last one wins, so taken and active come last.
 _RULES = f"""\
 text{{font-family:{FONTS};fill:$text;white-space:pre}}
 .paper{{fill:$paper}}
@@ -121,10 +121,10 @@ _RULES_OF_CHANGES = """\
 
 
 def style_sheet(theme: Theme, scope: str, *, has_changes: bool = False) -> str:
-    """CSS for drawings of a class, with its colours as variables `--rawko-<name>` that a page may set.
+    """CSS for drawings of a class. Colours are variables `--rawko-<name>` that a page may set.
 
     Args:
-        has_changes: The drawing is of two charts.
+        has_changes: Whether the drawing shows differences between two charts.
     """
     both = "light dark" if theme == "auto" else theme
     light, dark = (_colours(one, has_changes=has_changes) for one in _BOTH)
@@ -136,7 +136,7 @@ def style_sheet(theme: Theme, scope: str, *, has_changes: bool = False) -> str:
 
 
 def plain_style_sheet(theme: Theme, scope: str, *, has_changes: bool = False) -> str:
-    """The same with the colours written out, for programs that know no CSS variables. `auto` is light."""
+    """The same CSS with the colours written out, for programs without CSS variables. `auto` is light."""
     colours = _colours("dark" if theme == "dark" else "light", has_changes=has_changes)
     return _scoped(_coloured(colours, has_changes=has_changes), scope)
 
@@ -158,7 +158,7 @@ def _coloured(colours: Mapping[str, str], *, has_changes: bool) -> str:
 
 
 def _scoped(rules: str, scope: str) -> str:
-    """Each selector under the drawing's class: a page's other drawings and its own text keep their look."""
+    """The rules with every selector limited to the drawing's class, so that the rest of a page keeps its style."""
     found = []
     for rule in rules.splitlines():
         selectors, body = rule.split("{", 1)

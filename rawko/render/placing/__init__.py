@@ -1,1 +1,1 @@
-"""Places for boxes, lines and texts: the layout engine, what it is told, and the repair of its drawings."""
+"""Positions of boxes, lines and texts: the layout engine, its input, and the repair of its drawings."""

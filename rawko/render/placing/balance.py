@@ -1,7 +1,7 @@
-"""Which rank each label stands in, so that no rank grows wide because all long lines carry their labels there.
+"""Chooses a rank for each label, so that no rank becomes wide because all long lines have their labels there.
 
-A layered layout puts a line's label right behind the line's first node. Below a state that many lines lead back to,
-dozens of labels would stand in one row. A label may stand in any rank that its line passes.
+A layered layout puts a line's label directly after the line's first node. Below a state to which many lines return,
+dozens of labels would then be in one row. Instead, a label may be in any rank that its line passes.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 ROOMY = {"down": 980.0, "right": 560.0}
-"""A rank that is not longer than this, in pixels, is not worth a label farther from its line's beginning."""
+"""Up to this length, in pixels, a rank is short enough: labels then stay near the beginning of their lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A label that may stand in one of several ranks, the most liked one first; `room` is what it takes there."""
+    """A label that may be in one of several ranks, the preferred rank first; `room` is its size along the rank."""
 
     key: tuple[str, str]
     ranks: Sequence[int]
@@ -25,9 +25,11 @@ class Choice:
 def spread(taken: Mapping[int, float], choices: Iterable[Choice], roomy: float) -> dict[tuple[str, str], int]:
     """A rank for every label.
 
+        spread({1: 90}, [a label of 60 that prefers rank 1 to rank 2], roomy=100)    rank 2: rank 1 would need 150
+
     Args:
-        taken: Room that is taken in each rank by what cannot move.
-        roomy: Up to this much room, the first rank that a label likes is taken.
+        taken: Room in each rank that is used by boxes and labels that cannot move.
+        roomy: A label gets the first of its ranks that has at most this much room in use with it.
     """
     room = dict(taken)
     limit = max(roomy, max(room.values(), default=0.0))

@@ -1,8 +1,8 @@
-"""`lay_out` by graphlay: what that engine must be told so that its drawings are sound, and how its answer is read.
+"""`lay_out` with the layout engine graphlay: how a diagram becomes its input, and how its output is read.
 
-It places labels poorly: each label is a node of its own between two lines. It breaks cycles by its own lights:
-lines that run backward are given to it reversed. It silently ignores fields that it does not know: a test holds
-the names used here. Containers get room at their beginning by a node without an outline.
+Workarounds for the engine: it places labels badly, so each label is a node of its own between two lines. It chooses
+by itself which lines of a cycle to reverse, so backward lines are passed to it reversed. It silently ignores unknown
+fields, so a test checks the field names used here. A node without outline reserves room for a container's head.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rawko.render.placing.repair import repaired
 from rawko.render.placing.tidy import meeting_circle, tidied
 
 CONTAINER_PADDING = 34.0
-"""Room inside a container's border on every side; its title stands in the upper one."""
+"""Room inside a container's border on every side; the upper one contains its title."""
 
 NODE_GAP = 26.0
 OPTIONS: Mapping[str, Any] = {
@@ -38,13 +38,13 @@ OPTIONS: Mapping[str, Any] = {
     "limits": {"max_dummies": 20_000},
 }
 PACKED: Sequence[Mapping[str, Any]] = [{"compaction": {"mode": "priority"}, "seed": seed} for seed in range(4)]
-"""Ways to draw it narrower, tried one after the other; the narrowest is taken."""
+"""Options that make a drawing narrower, tried one after the other; the narrowest result is used."""
 
 LIGHT = 1200
-"""Ranks that all lines pass together, up to which a drawing is given time to become beautiful."""
+"""Up to this sum of ranks that the lines pass, the engine may spend time on a better drawing."""
 
 READABLE = 1160.0
-"""Drawings up to this size across, in pixels, are readable on a page without being packed."""
+"""Drawings up to this width, in pixels, are readable on a page; wider ones are packed."""
 
 _DIRECTIONS: Mapping[Direction, str] = {"down": "topbottom", "right": "leftright"}
 
@@ -53,11 +53,11 @@ def lay_out(nodes: Sequence[Node], links: Sequence[Link], direction: Direction =
     """Place nodes and lines.
 
     Args:
-        nodes: Parents before their children; siblings in the order that they are to be read in.
-        links: Between nodes, in the order of importance. A container has none to itself.
+        nodes: Parents before their children; siblings in reading order.
+        links: Links between nodes, the most important first. A container has no link to itself.
 
     Raises:
-        TangledError: The lines pass too many others.
+        TangledError: The lines pass too many ranks for the engine.
         LayoutError: The engine refused the graph.
     """
     return _Request(nodes, links, direction).layout()
@@ -86,10 +86,10 @@ class _Request:
         if self._spread_labels(answer["nodes"]) or weight <= LIGHT:
             answer = self._answer(effort)
         if weight <= LIGHT and self._across(answer) > READABLE:
-            # Packed lines have more bends; they are worth it where the drawing would be too wide to be read.
+            # Packed lines have more bends, which is acceptable only if the drawing would otherwise be too wide to read.
             answer = min(answer, *map(self._answer, PACKED), key=self._across)
         layout, defects = self._read(answer)
-        # One chart in a hundred keeps a line that nothing can mend; other places for its boxes often help.
+        # In about one chart of a hundred a defective line cannot be repaired; other positions of the boxes often help.
         for packed in PACKED[:2] if defects and weight <= LIGHT else ():
             other, more = self._read(self._answer(packed))
             if more < defects:
@@ -99,7 +99,7 @@ class _Request:
         return layout
 
     def _weight(self, nodes: Sequence[Mapping[str, Any]]) -> int:
-        """How many ranks all lines pass together: what a layout costs grows with it, much faster than with states."""
+        """The sum of the ranks that each line passes: the layout's cost depends mostly on it, not on the states."""
         weight = 0
         for span in self._spans.values():
             if span.is_between_children:
@@ -111,7 +111,7 @@ class _Request:
         axis = "x" if self._direction == "down" else "y"
         return float(answer["bounds"]["max"][axis] - answer["bounds"]["min"][axis])
 
-    # ------------------------------------------------------------ the question
+    # ------------------------------------------------------------ input of the engine
 
     def _add_nodes(self) -> None:
         for node in self._nodes:
@@ -147,7 +147,7 @@ class _Request:
         return len(self._raw_edges) - 1
 
     def _hold_heads(self) -> None:
-        """Tie each head to what begins its container, so that it stands before it."""
+        """Link each head to the first children of its container, so that the engine puts the head before them."""
         reached = set(self._reached())
         for node in self._nodes:
             if node.head is None:
@@ -157,7 +157,7 @@ class _Request:
                     self._edge(self._places["head", node.id], self._places["box", child])
 
     def _reached(self) -> Iterator[str]:
-        """Nodes that some forward line of their container leads to."""
+        """Nodes that are the end of some forward line between children of one container."""
         for link in self._links:
             span = self._spans[link.id]
             end = span.source if link.id in self._backward else span.target
@@ -176,10 +176,10 @@ class _Request:
             raise LayoutError(f"the layout engine refused the diagram: {error}") from error
 
     def _spread_labels(self, answer: Sequence[Mapping[str, Any]]) -> bool:
-        """Fix every rank as the engine chose it, but for labels that stand better elsewhere on their line.
+        """Fix every rank as the engine chose it, except for labels that fit better into another rank of their line.
 
         Returns:
-            Whether there is such a label.
+            Whether there are such labels.
         """
         ranks = {key: answer[place]["rank"] for key, place in self._places.items()}
         choices = self._choices(ranks)
@@ -192,7 +192,7 @@ class _Request:
                 level[ranks[key]] = level.get(ranks[key], 0.0) + answer[place]["size"][across] + NODE_GAP
         for container, each in choices.items():
             ranks |= spread(taken.get(container, {}), each, ROOMY[self._direction])
-        # Ranks count within a container, but the engine refuses a line between equal ones in different containers.
+        # Ranks count within a container, but the engine refuses a line between equal ranks of different containers.
         offsets = {container: number * len(self._places) for number, container in enumerate(choices)}
         for key, place in self._places.items():
             container = self._container(key)
@@ -201,7 +201,7 @@ class _Request:
         return bool(choices)
 
     def _choices(self, ranks: Mapping[tuple[str, str], int | None]) -> dict[str | None, list[Choice]]:
-        """Labels of long lines, by container, with the ranks that their line passes from its source on."""
+        """Labels of long lines, by container, with the ranks that their line passes, beginning at its source."""
         choices: dict[str | None, list[Choice]] = {}
         for link in self._links:
             span = self._spans[link.id]
@@ -221,7 +221,7 @@ class _Request:
             return name
         return self._spans[name].container if kind == "label" else self._parents[name]
 
-    # ------------------------------------------------------------ the answer
+    # ------------------------------------------------------------ output of the engine
 
     def _read(self, raw: Mapping[str, Any]) -> tuple[Layout, int]:
         rects = {key: _rect(raw["nodes"][place]) for key, place in self._places.items()}
@@ -242,7 +242,7 @@ class _Request:
     def _around(self) -> dict[str, frozenset[str]]:
         """The boxes that each link may cross.
 
-        These are the containers that hold one of its ends, an end that holds the other one, and circles at its ends.
+        These are the containers around its ends, an end that contains the other end, and circles at its ends.
         """
         circles = {node.id for node in self._nodes if node.is_round}
         return {
@@ -258,7 +258,7 @@ class _Request:
         return set(self._tree.path(end)[:-1]) | ({end} & set(self._tree.path(other)[:-1]))
 
     def _parts(self, link: Link, edges: Sequence[Mapping[str, Any]]) -> list[list[Point]]:
-        """The link's polylines, from its source to its target whichever way the engine drew them."""
+        """The link's polylines from its source to its target; the engine may have drawn them in reverse."""
         parts = [[(point["x"], point["y"]) for point in edges[place]["points"]] for place in self._edges[link.id]]
         if link.source == link.target:
             return [parts[0], parts[1][::-1]]

@@ -1,7 +1,7 @@
-"""Places for boxes and lines: the one interface between diagrams and the layout engine.
+"""Positions of boxes and lines: the only interface between diagrams and the layout engine.
 
-`lay_out` takes plain sizes and gives plain coordinates; which engine computes them, and what it must be told, is
-known to `engine` alone. Coordinates are pixels, x to the right, y down.
+`lay_out` gets sizes and returns coordinates; only `engine` knows which engine computes them and how it is called.
+Coordinates are pixels, x to the right, y down.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Point: TypeAlias = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Rect:
-    """An upright rectangle: its upper left corner and its size."""
+    """A rectangle parallel to the axes: its upper left corner and its size."""
 
     x: float
     y: float
@@ -41,13 +41,13 @@ class Rect:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Something to place. A node that others have as parent grows around them; its size is then the least.
+    """A box to place. A node that is the parent of others grows around them; its size is then the minimum.
 
     Attributes:
-        is_first: Stands at the beginning of its container; the walk that tells forward from backward starts there.
-        head: Room to keep free at the beginning of a container for its texts; None for a leaf.
-        are_parts_beside: The parts of this container are laid beside each other.
-        is_round: A circle; lines end on it and not on the square around it.
+        is_first: The node is at the beginning of its container; the walk that finds backward lines starts there.
+        head: Size of the room at the beginning of a container for its texts; None for a leaf.
+        are_parts_beside: The children of this container are placed beside each other.
+        is_round: A circle; lines end on the circle and not on the square around it.
     """
 
     id: str
@@ -62,7 +62,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A line to draw between two nodes. Its label, if any, is given a place of its own on the line."""
+    """A line to draw between two nodes. If it has a label, the label gets a place on the line."""
 
     id: str
     source: str
@@ -72,10 +72,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A drawn line: from the source's border to the label, and on to the target's border.
+    """A drawn line: from the source's border to the label, and from there to the target's border.
 
     Attributes:
-        parts: One polyline, or two with the label between them; all segments upright or level.
+        parts: One polyline, or two with the label between them; all segments are vertical or horizontal.
     """
 
     parts: tuple[tuple[Point, ...], ...]
@@ -84,7 +84,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything stands. `heads` holds the room kept free for a container's texts."""
+    """All positions. `heads` contains the rooms reserved for the texts of containers."""
 
     boxes: Mapping[str, Rect]
     heads: Mapping[str, Rect]

@@ -1,6 +1,6 @@
-"""How wide a text is, before any program has drawn it: a table of DejaVu Sans, which Verdana shares almost exactly.
+"""Measures texts before they are drawn: a table of character widths of DejaVu Sans, nearly equal to Verdana's.
 
-Drawn texts carry the measured width as `textLength`, so that a browser with other fonts fits them into it.
+Drawn texts have the measured width as `textLength`, so that a browser with other fonts fits them into that width.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SCRIPTS = (("\u0590", "\u05ff", 62), ("\u0600", "\u06ff", 55))
 
 @lru_cache(maxsize=20_000)
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Width in pixels, rounded up to a tenth."""
+    """Width in pixels, rounded up to a tenth of a pixel."""
     known = _WIDTHS[bold]
     hundredths = sum(known.get(char) or _other_width(char, bold=bold) for char in text)
     return -(-hundredths * size // 10) / 10
@@ -58,7 +58,7 @@ def _other_width(char: str, *, bold: bool) -> int:
 
 
 def fitting(text: str, size: float, width: float, *, bold: bool = False) -> str:
-    """The text if it is at most so wide, else its beginning with an ellipsis."""
+    """The text if it is at most `width` pixels wide, else its beginning with an ellipsis."""
     if text_width(text, size, bold=bold) <= width:
         return text
     low, high = 0, len(text)
@@ -72,11 +72,11 @@ def fitting(text: str, size: float, width: float, *, bold: bool = False) -> str:
 
 
 def wrapped(text: str, size: float, width: float, *, lines: int) -> list[str]:
-    """The text in at most so many lines of at most that width; the last one is cut.
+    """The text in at most `lines` lines of at most `width` pixels; the last line is cut.
 
-    Lines break at spaces. A word that is wider than a line, as `has_agent(name=event.mode)` may be, breaks behind its
-    opening brackets and commas; if that is not enough behind `_`, `.`, `/` and `-`; and else anywhere, as scripts
-    without spaces do.
+    Lines break at spaces. A word wider than a line, such as `has_agent(name=event.mode)`, breaks after its opening
+    brackets and commas; if that is not enough after `_`, `.`, `/` and `-`; and otherwise anywhere, as in scripts
+    without spaces.
     """
     pieces = [piece for word in _WORDS.findall(text.strip()) for piece in _pieces(word, size, width)]
     found: list[str] = []
@@ -92,7 +92,7 @@ def wrapped(text: str, size: float, width: float, *, lines: int) -> list[str]:
 
 
 def longest_piece(text: str, size: float) -> float:
-    """The width that `wrapped` needs at least to break no name apart, in pixels."""
+    """The smallest width, in pixels, with which `wrapped` does not break a name."""
     return max((text_width(piece.strip(), size) for piece in _BREAKS.findall(text)), default=0.0)
 
 

@@ -1,8 +1,10 @@
-"""Which lines run forward: what a layered layout must know before it ranks the nodes.
+"""Finds the lines that run backward, because a layered layout must reverse them before it ranks the nodes.
 
-Every container is ordered by itself. A line between nodes of different containers counts in the innermost
-container that holds both, between the two children that hold its ends. A depth-first walk from the first node,
-in the order given, finds the lines that close a cycle: these run backward.
+Every container is ordered separately. A line between nodes of different containers counts in the innermost
+container around both, as a line between the two children that contain its ends. A depth-first walk from the first
+node, in the given order, finds the lines that close a cycle: these run backward.
+
+    a -> b, b -> c, c -> a     the walk a, b, c meets `a` again: c -> a runs backward
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ from rawko.render.placing.layout import Link, Node
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a link counts: the container (None is the outermost), and the children of it that hold its ends.
+    """The place where a link counts: a container (None: outermost), and its children that contain the link's ends.
 
-    An end is the container itself where the link runs between a node and something inside it.
+    An end is the container itself if the link connects a node with one of its descendants.
     """
 
     container: str | None
@@ -48,7 +50,7 @@ class Tree:
         return found[::-1]
 
     def span(self, link: Link) -> Span:
-        """Where a link counts."""
+        """The container in which a link counts, with the link's ends there."""
         source, target = self.path(link.source), self.path(link.target)
         if link.source == link.target:
             return Span(self._parents[link.source], link.source, link.target)
@@ -82,7 +84,7 @@ def backward_links(nodes: Sequence[Node], links: Sequence[Link], spans: Mapping[
 
 
 def _closing(starts: Iterable[str], ways: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
-    """The links that lead back to a node on the walk's way; without recursion, for long chains."""
+    """The links that lead back to a node on the walk's current path; without recursion, because chains may be long."""
     entered: set[str] = set()
     on_way: set[str] = set()
     for start in starts:

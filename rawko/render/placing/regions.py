@@ -1,10 +1,10 @@
-"""Regions of a parallel state in the order of the chart, with their beginnings in line.
+"""Puts the regions of a parallel state into the order of the chart, aligned at their beginnings.
 
-The engine chooses their order by its own lights and puts their middles in line. Regions that no line leaves or enters
-can change places as a whole: each takes its lines along.
+The engine chooses another order and aligns the regions at their centres. Regions that no line leaves or enters can
+be moved as a whole, together with the lines inside them.
 
-Example: the engine draws `b`, 80 high, left of `a`, 200 high, both with their middles at 100. `a` is moved to the left
-end and `b` to where `a` ends, both with their tops at 0.
+Example: the engine draws `b`, 80 high, left of `a`, 200 high, both centred at 100. `a` is moved to the left end and
+`b` to the right of `a`, both with their tops at 0.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from rawko.render.placing.order import Tree
 
 
 def regions_in_order(layout: Layout, nodes: Sequence[Node], links: Sequence[Link], direction: Direction) -> Layout:
-    """The same layout with its regions moved; those that lines of others reach stay where they are.
+    """The same layout with moved regions; regions of a state stay if a line leaves or enters one of them.
 
     Args:
-        direction: Regions stand beside each other where transitions lead down, under each other where they lead right.
+        direction: "down": the regions are beside each other; "right": they are below each other.
     """
     tree = Tree(nodes)
     is_round = {node.id: node.is_round for node in nodes}
@@ -67,7 +67,7 @@ class _Regions:
         return self._moved(moves)
 
     def _is_crossed(self) -> bool:
-        """Whether a line of others runs where the regions stand."""
+        """Whether a line from elsewhere crosses the area of the regions."""
         rects = [self._layout.boxes[part] for part in self._parts]
         left, top = min(rect.x for rect in rects), min(rect.y for rect in rects)
         right, bottom = max(rect.right for rect in rects), max(rect.bottom for rect in rects)

@@ -1,7 +1,9 @@
-"""Lines moved aside where they lie upon each other or upon a border, or run over what is not theirs.
+"""Moves lines aside that overlap another line or a border, or that cross a box they do not belong to.
 
-Engines route every container by itself: a line that leaves one may come to lie on a line of the next. Such a stretch
-is moved sideways, its ends along the border that they stand on, if that leaves fewer defects than before.
+The engine routes every container separately: a line that leaves one may overlap a line of the next. Such a segment
+is moved sideways, its ends along their borders, if the line then has fewer defects.
+
+    line a at x = 50, line b at x = 52    less than 3 pixels apart: a is tried at x = 55, 45, 58, 42, ...
 """
 
 from __future__ import annotations
@@ -16,26 +18,26 @@ from rawko.render.placing.tidy import straightened
 
 OFFSETS = (5.0, -5.0, 8.0, -8.0, 12.0, -12.0, 17.0, -17.0, 24.0, -24.0, 32.0, -32.0, 42.0, -42.0)
 DETOURS = tuple(CLEAR + number * TRACK for number in range(6))
-"""How far from what is in the way a line goes around it; several may have to."""
+"""Distances from an obstacle at which a line may go around it; several, because other lines may do so too."""
 
 ROUNDS = 4
 NEAR = 3.0
-"""Lines nearer than this, in pixels, cannot be told apart."""
+"""Lines closer than this, in pixels, cannot be distinguished."""
 
 MOST_WAYS = 12
-"""Lines that are given a new way at most: a search may take some tenths of a second."""
+"""The most lines that are rerouted; a search may take some tenths of a second."""
 
 CORNER = 8.0
 CELL = 96.0
 REACH = 768.0
-"""Length of the places that stretches are looked up in, in pixels: a ring of states is one long column."""
+"""Length, in pixels, of the sections in which segments are indexed: a ring of states is one long column."""
 
 Part = tuple[Point, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A straight piece of a line, or a side of a box: upright (axis 0) or level (axis 1)."""
+    """A straight segment of a line, or a side of a box: vertical (axis 0) or horizontal (axis 1)."""
 
     axis: int
     at: float
@@ -45,18 +47,18 @@ class Stretch:
 
 
 def repaired(layout: Layout, nodes: Sequence[Node], around: Mapping[str, frozenset[str]]) -> tuple[Layout, int]:
-    """The same layout with its lines moved aside where that helps, and how many lines still have a defect.
+    """The same layout with lines moved aside where that helps, and the number of lines that still have a defect.
 
     Args:
-        around: The boxes that each line may cross: containers that hold one of its ends or both, and the
-            square around a circle that it ends on.
+        around: The boxes that each line may cross: containers around its ends, and the square around a circle at
+            which it ends.
     """
     repair = _Repair(layout, nodes, around)
     return repair.layout(), len(repair.bad())
 
 
 def stretches(parts: Iterable[Part], owner: str) -> Iterator[Stretch]:
-    """The straight pieces of a line."""
+    """The straight segments of a line."""
     for part in parts:
         for (x1, y1), (x2, y2) in pairwise(part):
             if x1 == x2:
@@ -101,7 +103,7 @@ class _Repair:
         """Lines with a defect."""
         return [name for name, route in self._routes.items() if self._defects(name, route.parts)]
 
-    # ------------------------------------------------------------ what is in the way
+    # ------------------------------------------------------------ index of obstacles
 
     def _add(self, pieces: Iterable[Stretch]) -> None:
         for piece in pieces:
@@ -131,7 +133,7 @@ class _Repair:
         bucket, found = int(piece.at // NEAR), []
         for near in (bucket - 1, bucket, bucket + 1):
             for place in _places(piece):
-                # A stretch of two places stands in both of them; it counts in the first that the two have in common.
+                # A segment of two sections is stored in both; it counts in the first section that both segments share.
                 found += [
                     each
                     for each in self._parallel.get((piece.axis, near, place), ())
@@ -149,7 +151,7 @@ class _Repair:
     # ------------------------------------------------------------ moving
 
     def _improve(self, name: str) -> bool:
-        """Move one stretch of a line where that leaves fewer defects."""
+        """Move one segment of a line if the line then has fewer defects; return whether it was moved."""
         route = self._routes[name]
         least, best = self._defects(name, route.parts), None
         for parts in self._candidates(name, route):
@@ -170,7 +172,7 @@ class _Repair:
         self._routes[name] = replace(route, parts=parts)
 
     def _find_way(self, name: str) -> None:
-        """A new way for the parts of a line that moving could not mend."""
+        """Reroute those parts of a line that still have defects after all segments were moved."""
         route = self._routes[name]
         strangers = [rect for box, rect in self._layout.boxes.items() if box not in self._around[name]]
         obstacles = [*strangers, *self._layout.heads.values(), *self._labels()]
@@ -202,7 +204,7 @@ class _Repair:
                         yield (*route.parts[:place], around, *route.parts[place + 1 :])
 
     def _detours(self, piece: Stretch) -> Iterator[tuple[float, float, float]]:
-        """Ways around what one piece runs over or lies upon: from, to, and how far aside."""
+        """Detours around each obstacle of a segment: (begin, end, position beside the obstacle)."""
         for rect in sorted(self._run_over(piece), key=lambda rect: (rect.x, rect.y)):
             across, along = ((rect.x, rect.right), (rect.y, rect.bottom))[:: 1 if piece.axis == 0 else -1]
             for clear in DETOURS:
@@ -213,7 +215,7 @@ class _Repair:
                 yield max(piece.low, other.low) - CLEAR, min(piece.high, other.high) + CLEAR, piece.at + aside
 
     def _moved(self, part: Part, segment: int, offset: float) -> Part | None:
-        """The polyline with one segment moved sideways; None where an end would leave its border."""
+        """The polyline with one segment moved sideways; None if an end would leave its border."""
         (x1, y1), (x2, y2) = part[segment], part[segment + 1]
         is_upright = x1 == x2
         dx, dy = (offset, 0.0) if is_upright else (0.0, offset)
@@ -226,7 +228,7 @@ class _Repair:
         return tuple(way) if all(one != other for one, other in pairwise(way)) else None
 
     def _holds(self, old: Point, new: Point) -> bool:
-        """Whether an end may slide from one point to the other on the side of a box or label."""
+        """Whether an end may move from one point to the other along the side of a box or label."""
         return any(
             _on_side(old, rect, 0.0) and _on_side(new, rect, CORNER)
             for rect in (*self._layout.boxes.values(), *self._labels())
@@ -238,7 +240,7 @@ class _Repair:
 
 
 def _around(part: Part, segment: int, low: float, high: float, at: float) -> Part | None:
-    """The polyline with one segment led aside between two places on it; None where they are too near to its ends."""
+    """The polyline with a detour from one segment, between two places on it; None if they are too near to its ends."""
     (x1, y1), (x2, y2) = part[segment], part[segment + 1]
     start, end, fixed = (y1, y2, x1) if x1 == x2 else (x1, x2, y1)
     if low < min(start, end) + CLEAR or high > max(start, end) - CLEAR:
@@ -258,7 +260,7 @@ def _sides(rect: Rect) -> Iterator[Stretch]:
 
 
 def _places(piece: Stretch) -> range:
-    """Where a stretch is looked up along its axis, in units of REACH."""
+    """The sections that a segment is in, in units of REACH along its axis."""
     return range(int(piece.low // REACH), int(piece.high // REACH) + 1)
 
 

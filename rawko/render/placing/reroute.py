@@ -1,6 +1,10 @@
-"""A new way for one line around everything that stands in its way: the cheapest path on a grid of useful coordinates.
+"""Reroutes one line around all obstacles: an A* search on a grid of the coordinates beside obstacles.
 
-Only for the few lines that cannot be mended by moving a stretch aside; a whole drawing is not routed here.
+Only for the few lines that moving a segment aside cannot repair; this module does not route a whole drawing.
+
+    from (0, 0) to (100, 0) with a box from (40, -10) to (60, 30)
+    grid: x = 11, 25, 31, 69, 75, 89 and y = -25, -19, 0, 39, 45 (9 and 15 pixels beside the box)
+    cheapest path: up from (11, 0), along y = -19, down to (89, 0)
 """
 
 from __future__ import annotations
@@ -11,13 +15,13 @@ from heapq import heappop, heappush
 from rawko.render.placing.layout import Point, Rect
 
 STUB = 11.0
-"""How far a line goes straight from the border that it stands on."""
+"""Length of a line's first segment, perpendicular to the border where it begins."""
 
 CLEAR = 9.0
-"""How far from an obstacle lines pass."""
+"""Distance from an obstacle at which lines pass it."""
 
 TRACK = 6.0
-"""How far from the first line a second one passes beside it."""
+"""Distance of a second line that passes beside the first one."""
 
 REACH = 260.0
 MAX_LINES = 320
@@ -25,11 +29,11 @@ MOST_STEPS = 30_000
 BEND_COST = 60.0
 
 Cost = Callable[[Point, Point], float | None]
-"""What a straight piece costs beyond its length; None where it is not possible."""
+"""Cost of a straight segment in addition to its length; None if the segment is not possible."""
 
 
 def find_way(part: Sequence[Point], obstacles: Iterable[Rect], cost: Cost) -> tuple[Point, ...] | None:
-    """A polyline with the same ends as `part`, which leaves and reaches them as it does; None where there is none."""
+    """A polyline with the same ends and end directions as `part`; None if there is none."""
     start, end = _stub(part[0], part[1]), _stub(part[-1], part[-2])
     low = [min(start[axis], end[axis]) - REACH for axis in (0, 1)]
     high = [max(start[axis], end[axis]) + REACH for axis in (0, 1)]
@@ -54,7 +58,7 @@ def _stub(end: Point, towards: Point) -> Point:
 
 
 def _cheapest(xs: Sequence[float], ys: Sequence[float], start: Point, end: Point, cost: Cost) -> list[Point] | None:
-    """The A* search over (column, row, axis of the last piece); what is left costs at least its length."""
+    """The A* search over (column, row, axis of the last segment); the estimate is the remaining distance."""
 
     def left(column: int, row: int) -> float:
         return abs(xs[column] - end[0]) + abs(ys[row] - end[1])

@@ -1,4 +1,4 @@
-"""A diagram with places: every box, line and text of it, in pixels. Geometry is tested here, drawn elsewhere."""
+"""A placed diagram: every box, line and text with its position, in pixels. Other modules write it as SVG."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MARK = 28.0
 
 @dataclass(frozen=True, slots=True)
 class PlacedRun:
-    """A text at its place: left end and baseline."""
+    """A text with its position: left end and baseline."""
 
     run: Run
     x: float
@@ -38,7 +38,7 @@ class PlacedRun:
 
 @dataclass(frozen=True, slots=True)
 class PlacedText:
-    """Lines at their place, and the room that they fill."""
+    """Lines of text with their positions, and the rectangle around them."""
 
     rect: Rect
     runs: tuple[PlacedRun, ...]
@@ -46,7 +46,7 @@ class PlacedText:
 
 @dataclass(frozen=True, slots=True)
 class PlacedBox:
-    """A box with its texts. A container's title stands in its border's room, its rows in its head."""
+    """A box with its texts. A container's title is beside its upper border, its rows are in its head."""
 
     box: Box
     rect: Rect
@@ -73,10 +73,10 @@ class Scene:
 
 
 def compose(diagram: Diagram, *, direction: Direction = "down", engine: Engine = lay_out) -> Scene:
-    """Give everything in a diagram its place.
+    """Compute the position of everything in a diagram.
 
     Args:
-        engine: What places boxes and lines.
+        engine: Function that places boxes and lines.
 
     Raises:
         LayoutError: The layout engine refused the diagram.
@@ -101,7 +101,7 @@ def compose(diagram: Diagram, *, direction: Direction = "down", engine: Engine =
 
 
 def _roomy(node: Node, ends: int, direction: Direction) -> Node:
-    """A node wide enough for the lines that end on it: most of them share one side."""
+    """A node wide enough for the lines that end at it; most of them end at one side."""
     if node.is_round:
         return node
     side = (ends * 0.7 + 1) * PORT_GAP
@@ -125,10 +125,10 @@ def _placed_arrow(arrow: Arrow, route: Route, lines: Sequence[Line]) -> PlacedAr
 
 
 class _Texts:
-    """The texts of one box: how much room they need, and where they stand in the box once it has a place.
+    """The texts of one box: the room that they need, and their positions once the box has been placed.
 
-    A container's title stands in its upper border's room, beside the lines that cross it; where they leave no
-    room, in its head with the rows.
+    A container's title is inside its upper border, beside the lines that cross it; if these lines leave no room, it
+    is in the container's head, above the rows.
     """
 
     def __init__(self, box: Box, is_container: bool, is_crowded: bool) -> None:
@@ -182,7 +182,7 @@ class _Texts:
         return PlacedBox(box, rect, tuple(texts), is_container=True)
 
     def has_room(self, layout: Layout, walls: _Walls) -> bool:
-        """Whether the title has a place on the border of its container."""
+        """Whether the title fits beside the lines that cross the upper border of its container."""
         return not self._is_container or self._title_place(layout, walls) is not None
 
     def _title_place(self, layout: Layout, walls: _Walls) -> Rect | None:
@@ -208,7 +208,7 @@ def _title(box: Box) -> list[Line]:
 
 
 def _text(lines: Sequence[Line], rect: Rect, padding: tuple[float, float] | None) -> PlacedText:
-    """Lines in a rectangle: in its middle, or from its upper left corner where a padding is given."""
+    """Lines centred in a rectangle, or at its upper left corner if a padding is given."""
     width, height = block_size(lines)
     x, y = (rect.x + padding[0], rect.y + padding[1]) if padding else (rect.centre[0], rect.centre[1] - height / 2)
     runs: list[PlacedRun] = []
@@ -224,7 +224,7 @@ def _text(lines: Sequence[Line], rect: Rect, padding: tuple[float, float] | None
 
 
 class _Walls:
-    """All lines of a layout, asked where a title can stand without one of them under it."""
+    """All lines of a layout, to find a place for a title that no line crosses."""
 
     def __init__(self, layout: Layout) -> None:
         self._segments = sorted(
@@ -235,7 +235,7 @@ class _Walls:
         )
 
     def free_x(self, band: Rect, width: float) -> float | None:
-        """The leftmost place in the band that is wide enough, if there is one."""
+        """The leftmost x in the band at which a title of this width crosses no line; None if there is none."""
         side, clear = BOX_PADDING[0], 5.0
         x = band.x + side
         crossing = sorted(

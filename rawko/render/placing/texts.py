@@ -1,7 +1,7 @@
-"""Texts of a diagram broken into lines and measured, so that a layout knows how much room they need.
+"""Breaks the texts of a diagram into lines and measures them, so that a layout knows their sizes.
 
-Widths are added by `fsum`, here and in all that places boxes: `sum` rounds floats otherwise since Python 3.12, and a
-drawing has the same bytes in every version.
+Widths are added by `fsum`, here and in all modules that place boxes: `sum` rounds floats differently since Python
+3.12, and a drawing must have the same bytes in every version.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _KEPT_FORMATS = frozenset("\u200c\u200d")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A piece of text in one style, beside others on its line."""
+    """A piece of text in one style; a line consists of several."""
 
     text: str
     style: Style
@@ -58,8 +58,8 @@ class Line:
     """Runs on one line, a space apart.
 
     Attributes:
-        height: From this line's top to the next one's, in pixels.
-        gap: Room above it, for the first line of a further entry.
+        height: Distance from the top of this line to the top of the next one, in pixels.
+        gap: Room above the line, for the first line of a further entry.
     """
 
     runs: tuple[Run, ...]
@@ -75,12 +75,12 @@ class Line:
 
 
 def block_size(lines: Sequence[Line]) -> tuple[float, float]:
-    """Width and height of lines under each other; where there is any line, it has some width, as engines demand."""
+    """Width and height of lines below each other; at least 1 pixel wide if there is a line, as engines require."""
     return max((max(line.width, 1.0) for line in lines), default=0.0), fsum(line.height for line in lines)
 
 
 def visible(text: str) -> str:
-    """Text that can be drawn: what is invisible or forbidden in XML is shown as a replacement character."""
+    """Text that can be drawn: characters that are invisible or forbidden in XML become the replacement character."""
     return "".join(
         "\ufffd"
         if unicodedata.category(char) in _CONTROLS or (unicodedata.category(char) == "Cf" and char not in _KEPT_FORMATS)
@@ -90,7 +90,7 @@ def visible(text: str) -> str:
 
 
 def title_lines(title: str, style: Style = "title") -> list[Line]:
-    """A state's name; what is too long is cut."""
+    """A state's name as one line; a name that is too long is cut."""
     return [Line((Run(fitting(visible(title), SIZES[style], ROW_WIDTH, bold=style == "title"), style),))]
 
 

@@ -1,4 +1,4 @@
-"""Polylines without what an engine leaves behind: points on a straight line, steps too small to be meant, spikes."""
+"""Cleans polylines of the engine: removes points on a straight line, tiny steps, and spikes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from rawko.render.placing.layout import Point, Rect, Route
 
 SMALL = 3.0
-"""A sideways step up to this length, in pixels, is taken out; ends slide so far along the border that they stand on."""
+"""Sideways steps up to this length, in pixels, are removed; an end moves as far along its border."""
 
 
 def tidied(points: Sequence[Point]) -> tuple[Point, ...]:
-    """The same way with fewer corners, all segments exactly upright or level."""
+    """The same path with fewer corners; all segments are exactly vertical or horizontal.
+
+    (0, 0) -> (50, 0) -> (50, 2) -> (90, 2)    becomes (0, 0) -> (90, 0): the step of 2 pixels is removed
+    """
     way = straightened([(round(x, 1), round(y, 1)) for x, y in points])
     while True:
         step = next((place for place in range(len(way) - 1) if _is_step(way, place)), None)
@@ -21,7 +24,7 @@ def tidied(points: Sequence[Point]) -> tuple[Point, ...]:
 
 
 def straightened(points: Sequence[Point]) -> list[Point]:
-    """Without repeated points and points in the middle of a straight line, spikes (there and back) included."""
+    """The path without repeated points, points on a straight line, and spikes (there and back)."""
     way: list[Point] = []
     for point in points:
         if way and point == way[-1]:
@@ -38,7 +41,7 @@ def _are_in_line(one: Point, two: Point, three: Point) -> bool:
 
 
 def _is_step(way: Sequence[Point], place: int) -> bool:
-    """Whether the segment after this point is a small step between two segments along the other axis, or oblique."""
+    """Whether the segment after this point is oblique, or a small step between two segments along the other axis."""
     (x1, y1), (x2, y2) = way[place], way[place + 1]
     dx, dy = abs(x2 - x1), abs(y2 - y1)
     if dx and dy:
@@ -47,7 +50,7 @@ def _is_step(way: Sequence[Point], place: int) -> bool:
 
 
 def _without_step(way: Sequence[Point], place: int) -> list[Point]:
-    """The way with everything after the step, up to its next turn, moved onto the line before it."""
+    """The path without this step: the following points up to the next turn are moved onto the line before the step."""
     (x1, y1), (x2, y2) = way[place], way[place + 1]
     dx, dy = abs(x2 - x1), abs(y2 - y1)
     axis = 0 if dx and (not dy or dx <= dy) else 1
@@ -62,10 +65,10 @@ def _without_step(way: Sequence[Point], place: int) -> list[Point]:
 
 
 def closed(route: Route) -> Route:
-    """A line back to its own box in one piece: it turns around on the side of its label instead of ending there.
+    """A line from a box to itself in one piece: it turns beside its label instead of ending there.
 
-    Example: a line that runs down to a label at (40, 60) and another one up from (54, 60) become one line with a level
-    piece between the two points, and the label stands below it.
+    Example: a line that runs down to a label at (40, 60) and another that runs up from (54, 60) become one line with a
+    horizontal segment between the two points; the label is below it.
     """
     label = route.label
     if label is None or len(route.parts) != 2:
@@ -79,7 +82,7 @@ def closed(route: Route) -> Route:
 
 
 def meeting_circle(part: Sequence[Point], circle: Rect, *, at_end: bool) -> tuple[Point, ...]:
-    """A line whose end stands on the square around a circle, led on to the circle."""
+    """A line that ends on the square around a circle, extended to the circle."""
     way = list(part) if at_end else list(part)[::-1]
     (x, y), (cx, cy), radius = way[-1], circle.centre, circle.width / 2
     is_level = way[-1][1] == way[-2][1]

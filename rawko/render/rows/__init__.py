@@ -1,1 +1,1 @@
-"""Drawings whose transitions stand as rows in the box of their state: what reads best where many lines would cross."""
+"""Drawings with transitions as rows in the box of their state: the most readable form if many lines would cross."""

@@ -1,4 +1,4 @@
-"""A text above a drawing: a title, a sentence, numbered lines, and what the colours mean; placed, in pixels."""
+"""Places the caption above a drawing: a title, a text, numbered lines and a note, in pixels."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from rawko.render.placing.texts import SIZES, Run, Style, visible
 
 MARGIN: Final = 16.0
 WIDEST: Final = 860.0
-"""Pixels to which a caption makes a narrow drawing wider; longer lines are broken."""
+"""Width in pixels up to which a caption may widen a narrow drawing; longer lines are broken."""
 MOST_LINES: Final = 40
 CIRCLED: Final = 10
-"""Circled numbers that the fonts have."""
+"""The highest number that fonts have as a circled character."""
 MAX_NUMBERS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What stands above a drawing.
+    """The text above a drawing.
 
     Attributes:
-        lines: The first `MOST_LINES` of them are written.
-        note: Small, at the end.
+        lines: Lines of text; only the first `MOST_LINES` are drawn.
+        note: A line in small type at the end.
     """
 
     title: str
@@ -36,7 +36,7 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class PlacedCaption:
-    """A caption with its room; its upper left corner is (0, 0)."""
+    """A caption with positions, and its size; its upper left corner is (0, 0)."""
 
     runs: tuple[PlacedRun, ...] = ()
     width: float = 0.0
@@ -47,14 +47,14 @@ NO_CAPTION: Final = PlacedCaption()
 
 
 def numbered(numbers: Sequence[int], text: str) -> str:
-    """A text behind the numbers of steps: `①③ OPEN`, `⑩(11) OPEN`; of many the first ones and `…`."""
+    """A text with step numbers before it: `①③ OPEN`, `⑩(11) OPEN`; of many numbers the first ones and `…`."""
     told = "".join(chr(0x245F + number) if number <= CIRCLED else f"({number})" for number in numbers[:MAX_NUMBERS])
     more = "…" if len(numbers) > MAX_NUMBERS else ""
     return f"{told}{more} {text}".strip()
 
 
 def place_caption(caption: Caption | None, width: float) -> PlacedCaption:
-    """A caption above a drawing of that width; it may be wider."""
+    """The caption for a drawing of this width; the caption may be wider."""
     if caption is None:
         return NO_CAPTION
     placing = _Placing()
@@ -78,7 +78,7 @@ def _parts(caption: Caption) -> Iterator[tuple[str, Style]]:
 
 @dataclass
 class _Placing:
-    """Lines under each other; a part of another style stands a little lower."""
+    """Places lines below each other, with extra room before a part of another style."""
 
     y: float = MARGIN
     runs: list[PlacedRun] = field(default_factory=list)
@@ -87,7 +87,7 @@ class _Placing:
     def add(self, text: str, style: Style, room: float) -> None:
         self.y += 0 if style == self.style else 5
         self.style = style
-        # A bold line is wider than it is measured for breaking: a little less room keeps it inside.
+        # A bold line is wider than `wrapped` measures, so it gets less room.
         room -= 0.1 * room if style == "title" else 0
         for line in wrapped(text, SIZES[style], room, lines=6):
             self.y += round(SIZES[style] * 1.4, 1)

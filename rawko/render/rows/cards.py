@@ -1,4 +1,4 @@
-"""The texts of one card at their places in it, in pixels from its upper left corner, and the room that it needs."""
+"""Places the texts of one card, in pixels from its upper left corner, and computes the card's size."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ LINE = 16.5
 
 EVENT_WIDTH = 200.0
 GUARD_WIDTHS = (350.0, 260.0, 190.0, 130.0)
-"""Widths that guards are wrapped to: a card may be wide and low, or narrow and high."""
+"""Widths to which guards are wrapped: a card may be wide and low, or narrow and high."""
 
 TARGET_WIDTH = 220.0
 GAP = 12.0
 LEAST_GAIN = 24.0
-"""How much narrower a further form of a card is at least, in pixels."""
+"""The least number of pixels by which each form of a card is narrower than the previous one."""
 
 LIGHT = 400
-"""Cards of a drawing up to which each has several forms."""
+"""Up to this number of cards in a drawing, each card has several forms."""
 
 PILL = 7.0
-"""What a pill is wider than its text, on either side."""
+"""Padding of a pill on the left and right of its text."""
 
 SIGN = 17.0
-"""Room for the sign before a target."""
+"""Width of the sign before a target."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The name of a target at its place: drawn bold, or in a pill, when the lines are known."""
+    """The name of a target with its position; it is drawn bold or in a pill, depending on whether it has a line."""
 
     goal: Goal
     row: Row
@@ -45,18 +45,18 @@ class Cell:
 
     @property
     def middle(self) -> float:
-        """Where a line leaves the card, down from its top."""
+        """Height at which a line leaves the card, from the card's top."""
         return self.y - 4.0
 
 
 @dataclass
 class Face:
-    """What stands in a card.
+    """The placed texts of a card, in one form.
 
     Attributes:
         rules: Heights of the thin lines between its parts.
-        head: Height of all texts: where the content of a container begins.
-        shared: Top and bottom of the rows that hold in each state of a container.
+        head: Height of all texts; the content of a container begins below.
+        shared: Top and bottom of the rows that apply in each state of a container.
     """
 
     card: Card
@@ -74,7 +74,7 @@ class Face:
 
 
 def faces_of(card: Card, content: Content) -> tuple[Face, ...]:
-    """The texts of a card, placed: from wide to narrow, each narrower than the one before."""
+    """The forms of a card with its texts placed: from wide to narrow, each narrower than the previous one."""
     found: list[Face] = []
     for width in GUARD_WIDTHS if len(content.cards) <= LIGHT else GUARD_WIDTHS[1:2]:
         face = face_of(card, content, width)
@@ -84,7 +84,7 @@ def faces_of(card: Card, content: Content) -> tuple[Face, ...]:
 
 
 def face_of(card: Card, content: Content, guard_width: float = GUARD_WIDTHS[0]) -> Face:
-    """The texts of a card, placed; its guards wrapped to so many pixels."""
+    """A card's placed texts, with guards wrapped to `guard_width` pixels."""
     face = Face(card, guard_width)
     inset = PADDING + (4 if face.is_end else 0)
     y = inset - 1
@@ -116,7 +116,7 @@ def face_of(card: Card, content: Content, guard_width: float = GUARD_WIDTHS[0]) 
 
 
 def _where(card: Card, content: Content) -> str:
-    """Where the rows of a container hold."""
+    """The title of a container's rows: the states in which they apply."""
     if card.box.kind == "parallel":
         return "in every state of these regions"
     return "in each of these states" if len(content.children.get(card.box.id, ())) > 1 else "in this state"
@@ -139,7 +139,7 @@ def _head(card: Card) -> list[tuple[str, Style]]:
 
 
 def _rows(face: Face, y: float, detail: Detail) -> float:
-    """Place the rows from `y` on; where they end."""
+    """Place the rows from `y` down; return the height at which they end."""
     rows = face.card.rows
     events = [(_event(row), row.entry.inner) for row in rows]
     shown = ["" if place and events[place - 1] == event else event[0] for place, event in enumerate(events)]
@@ -193,7 +193,7 @@ def _placed(text: str, style: Style, row: Row, x: float, top: float) -> PlacedRu
 
 
 def _targets(face: Face, row: Row, x: float, y: float) -> float:
-    """Place the names of a row's targets; how far they reach to the right."""
+    """Place the names of a row's targets; return the x at which the longest ends."""
     if not row.goals:
         text = "↺ itself" if row.is_again else "stays"
         placed = _placed(text, "quiet", row, x + (0 if row.is_again else SIGN), y)

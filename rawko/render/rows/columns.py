@@ -1,6 +1,6 @@
-"""Which cards of one container stand in which column: the way from its initial state in the middle, the rest beside it.
+"""Distributes the cards of a container to columns: the main path in the middle, the other cards beside it.
 
-Every choice depends on the order of the chart alone, so that the same chart is drawn the same way each time.
+Every choice depends only on the order of the chart, so that the same chart is always drawn in the same way.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ MOST_COLUMNS = 12
 
 @dataclass(frozen=True)
 class Siblings:
-    """The cards inside one container.
+    """The cards inside one container, with the edges between them.
 
     Attributes:
-        names: In the order of the chart.
-        edges: What leads from one to another, each with whether only errors take it; a pair once.
-        starts: Initial ones first in the walk that tells forward from backward.
-        heights: Of the cards, in pixels.
-        finals: Those that end the container; `common` are those that many others lead to.
+        names: Ids of the cards, in the order of the chart.
+        edges: Pairs (from, to) of cards; True if only errors lead along the edge.
+        starts: Initial cards; the walk that finds backward edges begins with them.
+        heights: Heights of the cards, in pixels.
+        finals: Final states that end the container; `common` are those to which many others lead.
     """
 
     names: tuple[str, ...]
@@ -40,7 +40,7 @@ class Siblings:
 
     @cached_property
     def following(self) -> Mapping[str, tuple[str, ...]]:
-        """Where each one leads, errors last."""
+        """The cards to which each card leads, error edges last."""
         found: dict[str, list[str]] = {name: [] for name in self.names}
         for (one, other), _ in sorted(self.edges.items(), key=lambda item: item[1]):
             found[one].append(other)
@@ -48,7 +48,7 @@ class Siblings:
 
     @cached_property
     def forward(self) -> frozenset[tuple[str, str]]:
-        """The edges without those that lead back to where a walk from the start came from."""
+        """The edges without those that close a cycle in a depth-first walk from the start."""
         done: dict[str, bool] = {}
         kept: set[tuple[str, str]] = set()
         first = [name for name in (*self.starts, *self.names) if name != self.shared]
@@ -75,7 +75,7 @@ class Siblings:
 
     @cached_property
     def ranks(self) -> Mapping[str, int]:
-        """How many forward edges the longest way to each one has."""
+        """Number of forward edges on the longest path to each card."""
         ranks = dict.fromkeys(self.names, 0)
         forward = self.forward
         for name in sorted(self.names, key=lambda each: -self.walk[each]):
@@ -85,13 +85,13 @@ class Siblings:
         return ranks
 
     def lost(self, columns: Columns) -> int:
-        """How many edges lead over a whole column: they cannot become lines."""
+        """The number of edges that skip a whole column: these cannot be drawn as lines."""
         where = {name: number for number, column in enumerate(columns) for name in column}
         return sum(abs(where[one] - where[other]) > 1 for one, other in self.edges)
 
     @cached_property
     def main(self) -> tuple[str, ...]:
-        """The longest way from the initial state over forward edges that no error takes, without final states."""
+        """The longest path from the initial state over forward edges without error edges and final states."""
         forward = self.forward
         way: dict[str, tuple[int, str | None]] = {}
         for name in sorted(self.names, key=lambda each: self.walk[each]):
@@ -110,7 +110,7 @@ class Siblings:
 
 
 def ways_to_place(group: Siblings, direction: Direction) -> Iterator[Columns]:
-    """Columns that may be tried, the simplest first."""
+    """Column choices to try, the simplest first."""
     names = group.names
     most = min(len(names), MOST_COLUMNS)
     if group.is_parallel:
@@ -129,10 +129,10 @@ def ways_to_place(group: Siblings, direction: Direction) -> Iterator[Columns]:
 
 
 def _along(group: Siblings, most: int) -> Iterator[Columns]:
-    """One column for each rank, and for ranks that follow each other, in fewer and fewer columns."""
+    """One column for each rank; then successive ranks in fewer and fewer columns."""
     by_rank: dict[int, list[str]] = {}
     for name in group.names:
-        # Finals that many states lead to have no line that says where: they stand behind all others.
+        # Finals to which many states lead have no line that determines a rank, so they come after all others.
         by_rank.setdefault(len(group.names) if name in group.common else group.ranks[name], []).append(name)
     ranks = [by_rank[rank] for rank in sorted(by_rank)]
     if len(ranks) <= most:
@@ -143,7 +143,7 @@ def _along(group: Siblings, most: int) -> Iterator[Columns]:
 
 
 def _split(names: Sequence[str], heights: Mapping[str, float], count: int) -> Columns:
-    """The cards in their order, in so many columns of about the same height."""
+    """The cards in their order, split into `count` columns of about the same height."""
     whole = fsum(heights[name] for name in names)
     columns: list[list[str]] = [[] for _ in range(count)]
     passed = 0.0
@@ -155,7 +155,7 @@ def _split(names: Sequence[str], heights: Mapping[str, float], count: int) -> Co
 
 
 def _beside(group: Siblings) -> Iterator[Columns]:
-    """The main way in the middle, and the others to its right, or to both sides of it."""
+    """The main path in the middle, and the other cards to its right, or on both sides of it."""
     main = group.main
     on_way = set(main)
     rest = [name for name in group.names if name not in on_way]
@@ -194,7 +194,7 @@ def _beside(group: Siblings) -> Iterator[Columns]:
 
 
 def _highest_alone(group: Siblings) -> Iterator[Columns]:
-    """The highest card, and all others beside it."""
+    """The highest card in one column, and all others in another."""
     highest = max(group.names, key=lambda name: group.heights[name])
     others = tuple(name for name in group.names if name != highest)
     if highest not in group.finals:

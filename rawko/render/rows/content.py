@@ -1,4 +1,4 @@
-"""A diagram as cards: the rows of every state in the order of the chart, before anything has a place."""
+"""Turns a diagram into cards: the rows of every state in the order of the chart, before anything is placed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from rawko.render.detail import Detail
 from rawko.render.graph import Arrow, Box, Diagram, Entry
 
 AGAIN = "↺ "
-"""How `extract` begins the row of a transition that leads back into its own state."""
+"""Prefix that `extract` writes before the event of a self-transition in a row."""
 
 MANY = 4
-"""A final state that so many states lead to is named in their rows, and no line leads to it."""
+"""If at least this many states lead to a final state, their rows name it, and no line leads to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Where a row leads: `arrow` is the arrow that may be drawn as a line."""
+    """A target of a row; `arrow` is the arrow that may be drawn as a line."""
 
     arrow: Arrow
     target: Box
@@ -32,9 +32,9 @@ class Row:
     """One transition in the box of its state.
 
     Attributes:
-        goals: One for each target; empty where the state is not left.
-        is_again: A transition without an arrow that leads back into its own state.
-        transitions: Indices of the transitions that the row stands for: several in an overview.
+        goals: One for each target; empty if the transition does not leave the state.
+        is_again: A self-transition without an arrow.
+        transitions: Indices of the transitions that the row shows; in an overview there may be several.
     """
 
     entry: Entry
@@ -46,14 +46,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Card:
-    """One state with all that stands in its box.
+    """One state with the texts of its box.
 
     Attributes:
-        notes: What the state does by itself: entry, exit, invocations.
-        title: In place of the state's name, for what holds in several states.
-        is_container: Other cards stand in it.
-        is_shared: The rows hold in every state of the drawing, and the card is no container.
-        sources: How many states lead to a final without a line.
+        notes: Entry and exit actions, invocations and timers of the state.
+        is_container: Whether other cards are inside it.
+        is_shared: Whether the rows apply in every state of the drawing; the card is then no container.
+        sources: Number of states that lead to a final state without lines; else 0.
     """
 
     box: Box
@@ -66,12 +65,12 @@ class Card:
 
 @dataclass(frozen=True)
 class Content:
-    """All cards by the id of their box, parents first, and who stands in whom.
+    """All cards by the id of their box, parents first, and their nesting.
 
     Attributes:
-        children: Ids of the cards inside a card, in the order of the chart; None for the outermost.
-        parents: The other way round.
-        starts: Arrows from the dots, by the id of the card that they stand in.
+        children: Ids of the cards directly inside a card, in the order of the chart; None for the outermost cards.
+        parents: Id of the card directly around a card; None for the outermost cards.
+        starts: Arrows from initial dots, by the id of the card that contains the dot.
     """
 
     diagram: Diagram
@@ -83,14 +82,14 @@ class Content:
 
 
 def content_of(diagram: Diagram, detail: Detail) -> Content:
-    """The cards of a diagram with so much detail."""
+    """The cards of a diagram with the given detail."""
     shared = _shared_root(diagram)
     rows = {name: tuple(_detailed(found, detail)) for name, found in _rows(diagram).items()}
     notes = {box.id: _notes(box) if detail != "overview" else () for box in diagram.boxes}
     targets = {arrow.target for arrow in diagram.arrows}
     boxes = [box for box in diagram.boxes if box.kind != "initial"]
     if shared is not None and not (rows.get(shared) or notes[shared] or shared in targets):
-        boxes = [box for box in boxes if box.id != shared]  # it would be an empty card
+        boxes = [box for box in boxes if box.id != shared]  # its card would be empty
     parents = {box.id: None if box.parent == shared else box.parent for box in boxes}
     children: dict[str | None, list[str]] = {None: []}
     for box in boxes:
@@ -127,7 +126,7 @@ def content_of(diagram: Diagram, detail: Detail) -> Content:
 
 
 def _shared_root(diagram: Diagram) -> str | None:
-    """The one box around all others: its rows hold in every state, and a frame around everything says nothing."""
+    """The only box around all others: its rows apply in every state, and a frame around everything is useless."""
     outer = [box for box in diagram.children[None] if box.kind != "initial"]
     is_around = len(outer) == 1 and outer[0].id in diagram.children and outer[0].kind == "compound"
     return outer[0].id if is_around else None

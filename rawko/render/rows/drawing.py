@@ -1,4 +1,4 @@
-"""A diagram laid out with rows: cards, pills, lines and dots at their places, in pixels."""
+"""Lays out a diagram with rows: positions of cards, pills, lines and dots, in pixels."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from rawko.render.rows.shapes import Shape
 from rawko.render.rows.tree import child_towards
 
 TRIES = 24
-"""Shapes of a drawing that are tried with their lines; fewer where there are many cards."""
+"""The most shapes of a drawing whose lines are tried out; fewer if there are many cards."""
 
 LINE_WORTH = 20.0
-"""What a further target is worth that is followed by a line, in pixels of height."""
+"""Value of each line in the score of a drawing, in pixels of height."""
 
 LEGEND_INSET = 16
-"""Left and right of the legend, in pixels."""
+"""Room to the left and right of the legend, in pixels."""
 
 MANY_CARDS = 1200
-"""Cards of all tries together."""
+"""The most cards in all tried shapes together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """The mark of an initial state: a line to the card under it, or the names of cards deeper inside."""
+    """The mark of an initial state: with a line to the card below it, or the names of cards deeper inside."""
 
     arrow: Arrow
     box: Box
@@ -44,12 +44,12 @@ class Dot:
 
 @dataclass(frozen=True)
 class RowDrawing:
-    """The whole drawing without its caption; its upper left corner is (0, 0).
+    """The whole drawing; without its caption, its upper left corner is (0, 0).
 
     Attributes:
-        caption: Above the drawing.
-        drawn: Ids of the arrows that are lines; the others are pills.
-        note: A line under the drawing: what it leaves out, and how to get it.
+        caption: The placed caption above the drawing.
+        drawn: Ids of the arrows that are drawn as lines; the others are pills.
+        note: A line below the drawing that names omitted details and the option that shows them.
     """
 
     diagram: Diagram
@@ -70,7 +70,7 @@ class RowDrawing:
 
     @cached_property
     def legend(self) -> Run:
-        """The line under the drawing: its note, or what its signs mean."""
+        """The line below the drawing: its note, or the meaning of its signs."""
         texts = [self.note] if self.note else []
         texts += [f"{SIGNS[change]} {change}" for change in self.diagram.changes]
         if not self.note:
@@ -89,7 +89,7 @@ def compose_rows(
     note: str = "",
     caption: Caption | None = None,
 ) -> RowDrawing:
-    """Give everything in a diagram its place, its transitions as rows."""
+    """Compute the position of everything in a diagram with its transitions as rows."""
     content = content_of(diagram, detail)
     faces = {name: faces_of(card, content) for name, card in content.cards.items()}
     offers = sorted(offers_of(content, faces, direction)[TOP], key=lambda shape: _score(shape, direction))
@@ -112,7 +112,7 @@ def compose_rows(
 
 
 def _score(shape: Shape, direction: Direction) -> float:
-    """How badly a shape reads, as pixels of height, before its lines are known."""
+    """How bad a shape is to read, in pixels of height, before its lines are known."""
     return _size_score(shape.width + 2 * MARGIN, shape.weight, direction)
 
 
@@ -123,7 +123,7 @@ def _size_score(width: float, height: float, direction: Direction) -> float:
 def _placed(
     content: Content, faces: Mapping[str, Sequence[Face]], shape: Shape, direction: Direction
 ) -> tuple[float, Places, Lines]:
-    """A shape with its lines, and how badly it reads."""
+    """A shape with its lines: (score, places, lines); a lower score reads better."""
     places = place(content, faces, shape)
     lines = choose_lines(places)
     places.widen(lines.tracks.counts)

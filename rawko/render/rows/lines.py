@@ -1,11 +1,11 @@
-"""Which targets are followed by a line, and the tracks that the lines run on; all other targets are named in a pill.
+"""Chooses the targets to which a line is drawn, and the tracks of the lines; other targets are named in a pill.
 
-A line leaves its card at the height of its row, runs up or down a gutter, and ends at the side of its target; between
-two cards that stand under each other it is one straight piece. Lines into one card share their track.
+A line leaves its card at the height of its row, runs up or down in a gutter, and ends at the side of its target;
+between two cards directly below each other it is one straight segment. Lines into one card share their track.
 
-The rule: no line between a card and what stands in it, over more than one border, over a column, or through a card;
-one line into each card where there is any (fewest borders, forward, no error, shortest first); further ones where they
-are short, at most three into one card. A final state that four states or more lead to gets none.
+The rule: no line between a card and a card inside it, across more than one border, across a column, or through a
+card; one line into each card if one is possible (fewest borders, forward, no error, shortest first); further lines
+only if they are short, at most three into one card. A final state to which four or more states lead gets no line.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from rawko.render.rows.tree import meeting, path
 
 MOST_LINES = 3
 SHORT = 420.0
-"""Longest further line into a card, in pixels up or down."""
+"""The longest vertical distance of a further line into a card, in pixels."""
 
 STRAIGHT_APART = 9.0
 ASIDE = (0.0, APART, -APART)
-"""How far from the middle of its row a line may leave it: another one may come from the other side at this height."""
+"""Distances from the middle of its row at which a line may leave; a line from the other side may use the middle."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a line would run: straight where it has no gutter.
+    """A possible line; straight if it has no gutter.
 
     Attributes:
-        length: Up or down, in pixels.
-        aside: How far below the middle of its rows it leaves them.
+        length: Its vertical length, in pixels.
+        aside: How far below the middle of its rows it leaves them, in pixels.
     """
 
     arrow: Arrow
@@ -59,11 +59,11 @@ class Way:
 
     @property
     def comes_from(self) -> Side:
-        """The side of its gutter: what leaves a card to the right comes from the gutter's left."""
+        """The side of the gutter from which the line comes: if it leaves its card to the right, from the left."""
         return "left" if self.leaves == "right" else "right"
 
     def rows(self, top: float) -> list[float]:
-        """Heights at which it leaves its card."""
+        """Heights at which the line leaves its card."""
         return [top + cell.middle + self.aside for cell in self.cells]
 
 
@@ -80,11 +80,11 @@ class Lines:
         return frozenset(way.arrow.id for way in self.chosen)
 
     def lines(self) -> list[Line]:
-        """The lines at their places; `Places.widen` comes before."""
+        """The lines with their positions; `Places.widen` must have run before."""
         return [Line(way.arrow, tuple(self._parts(way))) for way in self.chosen]
 
     def take(self, way: Way) -> bool:
-        """Draw a line if it has room."""
+        """Add a line if there is room for it; return whether there was."""
         if way.gutter is None:
             self.chosen.append(way)
             return True
@@ -196,7 +196,7 @@ def _leaves_freely(places: Places, way: Way, gutter: Gutter, rows: Iterable[floa
 
 
 def _is_free_inside(places: Places, name: str, side: Side, gutter: Gutter, y: float) -> bool:
-    """Whether a level line from a card to a gutter around it meets no other card on its way."""
+    """Whether a horizontal line from a card to a gutter around it meets no other card."""
     parents = places.content.parents
     while parents[name] != gutter[0]:
         parent = parents[name]
@@ -216,6 +216,6 @@ def _meets(places: Places, column: tuple[str, ...], y: float) -> bool:
 
 
 def corners(line: Line) -> Iterable[tuple[Point, Point]]:
-    """The straight pieces of a line."""
+    """The straight segments of a line."""
     for part in line.parts:
         yield from pairwise(part)

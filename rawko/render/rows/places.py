@@ -1,7 +1,7 @@
-"""Where the cards stand: columns inside columns, with gutters between them that lines run through.
+"""Positions of the cards: columns inside columns, with gutters for lines between them.
 
-Heights do not depend on how wide a gutter is. So the lines are chosen and given their tracks first, and the gutters
-are then made as wide as their tracks need.
+Heights do not depend on the widths of gutters. So lines and their tracks are chosen first, and the gutters then
+become as wide as their tracks need.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rawko.render.rows.shapes import COLUMN_GAP, ROW_GAP, Offers, Shape, best, c
 from rawko.render.rows.tree import child_towards, meeting
 
 READABLE = 1460.0
-"""Width up to which the smallest text, 11 pixels, has 9 where a page is 1 200 pixels wide."""
+"""The widest drawing whose smallest text, of 11 pixels, still has 9 on a page of 1 200 pixels."""
 
 MARGIN = 16.0
 INSET = 13.0
@@ -27,33 +27,33 @@ DOT_ROOM = 30.0
 LEGEND = 30.0
 
 STACKED = 150.0
-"""What each further row of regions costs, in pixels of height; each further column, where transitions lead right."""
+"""Cost of each further row of regions, in pixels of height; with direction "right", of each further column."""
 
 SPREAD = 0.35
-"""How much wider than needed the columns of a container are made, to fill it."""
+"""The largest part of its columns' width that a container adds to them to fill its own width."""
 
 EMPTY = 1.6
 EMPTY_WIDTH = 240.0
-"""Cards so many times, and so many pixels, narrower than their column are not drawn as wide as it."""
+"""Cards that are narrower than their column by this factor and this many pixels are not widened to it."""
 
 TOP = ""
-"""Stands for the whole drawing where cards are named by the ids of their boxes."""
+"""Key of the whole drawing in mappings by the ids of boxes."""
 
 Gutter = tuple[str | None, int]
-"""A container and the number of the column that the gutter stands before; the last one stands behind all."""
+"""A container and the number of the column after the gutter; the last gutter is after all columns."""
 
 
 @dataclass
 class Places:
-    """Places of all cards.
+    """Positions of all cards.
 
     Attributes:
-        columns: By container.
-        spot: Column of each card in its container, and its number there.
-        top: Of each card, in pixels from the top of the drawing.
-        height: Of each card with all that stands in it.
-        rects: Known after `widen`.
-        gutters: Left end and width of each gutter, known after `widen`.
+        columns: Columns of each container.
+        spot: Column number of each card in its container, and its row number there.
+        top: Top of each card, in pixels from the top of the drawing.
+        height: Height of each card, including the cards inside.
+        rects: Rectangle of each card; known after `widen`.
+        gutters: Left end and width of each gutter; known after `widen`.
     """
 
     content: Content
@@ -68,7 +68,7 @@ class Places:
     size: tuple[float, float] = (0.0, 0.0)
 
     def widen(self, tracks: Mapping[Gutter, int]) -> None:
-        """Give every card its rectangle, with room for so many tracks in each gutter."""
+        """Compute the rectangle of every card, with room for this many tracks in each gutter."""
         wide: dict[Gutter, float] = {}
         inner: dict[str | None, list[float]] = {}
         order = [None, *self.content.cards]
@@ -99,7 +99,7 @@ class Places:
             x = rect.x
             whole = fsum(inner[name])
             spare = rect.width - whole - fsum(wide[name, number] for number in range(len(columns) + 1))
-            spare = min(spare, whole * SPREAD)  # more would tear the columns apart
+            spare = min(spare, whole * SPREAD)  # more would spread the columns too far apart
             for number, column in enumerate(columns):
                 self.gutters[name, number] = (x, wide[name, number])
                 x += wide[name, number]
@@ -114,13 +114,13 @@ class Places:
             self.gutters[name, len(columns)] = (x, wide[name, len(columns)])
 
     def _narrow(self, column: Sequence[str], across: float) -> float:
-        """The width of those cards of a column that would stand half empty in its whole width; 0 without such."""
+        """The common width of cards that would be half empty at the column's full width; 0 if there are none."""
         widths = [self.width[name] for name in column if name not in self.columns and not self.faces[name].is_end]
         return max((width for width in widths if width < min(across / EMPTY, across - EMPTY_WIDTH)), default=0.0)
 
 
 def offers_of(content: Content, faces: Mapping[str, Sequence[Face]], direction: Direction = "down") -> Offers:
-    """The shapes of every card, and of the whole drawing under `TOP`, each without its margin."""
+    """The possible shapes of every card, and of the whole drawing under `TOP`, without margins."""
     edges = _lifted(content)
     offers: dict[str, tuple[Shape, ...]] = {}
     for name in reversed([None, *content.cards]):
@@ -144,18 +144,18 @@ def offers_of(content: Content, faces: Mapping[str, Sequence[Face]], direction: 
 
 
 def _broken(name: str, faces: Mapping[str, Sequence[Face]], place: int) -> float:
-    """What a narrow form of a card costs beside its height: guards that are broken into lines."""
+    """Cost of a narrow form of a card in addition to its height: the height by which broken guards make it higher."""
     return faces[name][place].head - faces[name][0].head
 
 
 def _framed(shape: Shape, face: Face, place: int, cost: float) -> Shape:
-    """A container's content under its own texts, in its frame."""
+    """The shape of a container around its content: with its own texts and its frame."""
     width, height = max(shape.width + 2 * INSET, face.width), face.head + shape.height + INSET
     return replace(shape, width=width, height=height, cost=shape.cost + cost, face=place)
 
 
 def place(content: Content, faces: Mapping[str, Sequence[Face]], shape: Shape) -> Places:
-    """Columns for every container and heights for every card, for one shape of the whole drawing."""
+    """Columns for every container and heights for every card, for a given shape of the whole drawing."""
     places = Places(content)
     places.size = (shape.width + 2 * MARGIN, shape.height + 2 * MARGIN + LEGEND)
     edges = _lifted(content)
@@ -194,7 +194,7 @@ def _content_shapes(
     children = _inside(content, name)
     found: list[Shape] = []
     tried: set[Columns] = set()
-    for place in (0, -1):  # as narrow as can be, and as wide
+    for place in (0, -1):  # the narrowest shapes of the children, and the widest
         group = _siblings(name, content, edges, {child: offers[child][place].height for child in children})
         for columns in ways_to_place(group, direction):
             if columns in tried:
@@ -206,25 +206,25 @@ def _content_shapes(
 
 
 def _cost(group: Siblings, columns: Columns, direction: Direction) -> float:
-    """What a choice of columns costs, in pixels of height: lines without room, regions that do not stand in line."""
+    """Cost of a choice of columns, in pixels of height: edges that cannot be lines, and additional rows of regions."""
     lines = max(map(len, columns)) if direction == "down" else len(columns)
     return 25.0 * group.lost(columns) + (STACKED * (lines - 1) if group.is_parallel else 0.0)
 
 
 def _room(content: Content, name: str | None, columns: Columns) -> dict[str, float]:
-    """Height to keep free above each card of a container: some for the one under the dot."""
+    """Height to reserve above each card of a container: room for the dot above the initial card."""
     dotted = _dotted(content, name)
     return {child: DOT_ROOM if child in dotted else 0.0 for column in columns for child in column}
 
 
 def _dotted(content: Content, name: str | None) -> frozenset[str]:
-    """The cards of a container that its dot stands above."""
+    """The card of a container that has the initial dot above it."""
     starts = content.starts.get(name, ())
     return frozenset(child_towards(content, name, arrow.target) for arrow in starts[:1])
 
 
 def _stacked(shape: Shape, group: Siblings, room: Mapping[str, float]) -> dict[str, float]:
-    """Tops of the cards, those beside the main way at the height of what leads to them where there is room."""
+    """Tops of the cards; cards beside the main path are at the height of their sources if there is room."""
     columns, inner = shape.columns, shape.inner
     if group.is_parallel:
         return _in_rows(columns, inner, room)
@@ -282,7 +282,7 @@ def _siblings(
 
 
 def _lifted(content: Content) -> dict[str | None, dict[tuple[str, str], bool]]:
-    """By container: which of its cards lead to which, and whether only errors do."""
+    """Edges between the cards of each container: (from, to) -> whether only errors lead along the edge."""
     edges: dict[str | None, dict[tuple[str, str], bool]] = {}
     for arrow in content.diagram.arrows:
         if arrow.kind != "transition" or arrow.source == arrow.target or content.cards[arrow.target].sources:

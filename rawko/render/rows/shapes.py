@@ -1,10 +1,10 @@
-"""The shapes that a card can be given: a container drawn narrow is high, and one drawn wide is low.
+"""The possible shapes of a card: a container may be drawn narrow and high, or wide and low.
 
-Which shape is best depends on what stands around the container. So every card offers a few, and its container
-combines them; the drawing as a whole chooses one, and with it those of all cards inside.
+The best shape depends on the surroundings of the container. So every card offers a few shapes, and its container
+combines them; the whole drawing chooses one of its shapes, which determines the shapes of all cards inside.
 
-Example: a card of 100 × 40 and a container of 300 × 50 or 160 × 90. In one column they fill 300 × 90 or 160 × 130,
-beside each other 400 × 50 or 260 × 90 (gaps left out). Shapes that are both wider and higher than another are dropped.
+Example: a card of 100 × 40 and a container of 300 × 50 or 160 × 90. In one column they need 300 × 90 or 160 × 130,
+beside each other 400 × 50 or 260 × 90 (without gaps). Shapes both wider and higher than another are dropped.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from rawko.render.rows.columns import Columns
 ROW_GAP = 26.0
 COLUMN_GAP = 34.0
 WIDEST = 1460.0
-"""Shapes wider than this, in pixels, are kept only where there is none that is narrower."""
+"""Shapes wider than this, in pixels, are dropped if there is a narrower shape."""
 
 MOST_SHAPES = 24
 MOST_WIDTHS = 20
-"""Widths of one column that are tried; they are spread evenly over those that its cards offer."""
+"""The most widths of one column that are tried, evenly chosen from those that its cards offer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One way to lay out a card, in pixels.
+    """One layout of a card, in pixels.
 
     Attributes:
-        cost: What it costs to follow, as pixels of height: lines that its columns leave no room for.
-        columns: Those of a container's cards.
-        inner: The shapes of these cards.
-        face: Which form of the card's own texts, counted from the widest.
+        cost: Penalty for bad readability, in pixels of height: for example edges that its columns leave no room for.
+        columns: Columns of a container's cards.
+        inner: Chosen shapes of these cards.
+        face: Index of the form of the card's own texts, from the widest.
     """
 
     width: float
@@ -57,10 +57,10 @@ def combined(columns: Columns, offers: Offers, room: Mapping[str, float], cost: 
     """The shapes of a container's content for one choice of columns.
 
     Args:
-        offers: The shapes of each card.
-        room: Height to keep free above some cards.
-        cost: Of the choice of columns itself.
-        in_rows: Cards of the same place in their column have their tops at one height.
+        offers: The possible shapes of each card.
+        room: Height to reserve above some cards.
+        cost: Cost of the choice of columns.
+        in_rows: Whether cards with the same number in their columns have their tops at the same height.
     """
     piles = [_piles(column, offers, room) for column in columns]
     levels = sorted({pile.weight for each in piles for pile in each})
@@ -76,7 +76,7 @@ def combined(columns: Columns, offers: Offers, room: Mapping[str, float], cost: 
 
 
 def best(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
-    """Those that no other is both narrower and lower than, from narrow to wide; at most `MOST_SHAPES`."""
+    """The shapes that are not both wider and higher than another, from narrow to wide; at most `MOST_SHAPES`."""
     kept: list[Shape] = []
     for shape in sorted(shapes, key=lambda each: (each.width, each.weight)):
         if not kept or (shape.weight < kept[-1].weight and shape.width <= WIDEST):
@@ -85,7 +85,7 @@ def best(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
 
 
 def height_in_rows(columns: Columns, inner: Mapping[str, Shape], room: Mapping[str, float]) -> float:
-    """The height of columns whose cards stand in rows."""
+    """The height of columns whose cards are aligned in rows."""
     return fsum(row_heights(columns, inner, room)) + ROW_GAP * (max(map(len, columns)) - 1)
 
 
@@ -98,7 +98,7 @@ def row_heights(columns: Columns, inner: Mapping[str, Shape], room: Mapping[str,
 
 
 def _piles(column: Sequence[str], offers: Offers, room: Mapping[str, float]) -> list[Shape]:
-    """One column, from narrow to wide: its cards have the lowest shapes that the width has room for."""
+    """Shapes of one column, from narrow to wide: for each width, its cards have the lowest shapes that fit."""
     least = max(min(shape.width for shape in offers[name]) for name in column)
     widths = sorted({shape.width for name in column for shape in offers[name] if shape.width >= least})
     found = []
@@ -118,7 +118,7 @@ def _weight(shape: Shape) -> float:
 
 
 def _spread(items: Sequence[Item], most: int) -> Sequence[Item]:
-    """At most so many of the items, the first and the last among them."""
+    """At most `most` of the items, evenly chosen, with the first and the last."""
     if len(items) <= most:
         return items
     return [items[round(place * (len(items) - 1) / (most - 1))] for place in range(most)]

@@ -1,11 +1,11 @@
-"""Room for lines in the gutters between columns: level pieces at heights of their own, upright ones on tracks.
+"""Assigns positions to lines in the gutters between columns: heights to horizontal segments, tracks to vertical ones.
 
-Lines from one gutter into one card share their upright piece and their arrow: a net. Two level pieces that come from
-opposite sides of a gutter must not be at one height, for they would look like one line from card to card.
+A net is all lines from one gutter into one card: they share their vertical segment and their arrow. Two horizontal
+segments from opposite sides of a gutter must not have the same height, because they would look like one line.
 
 Example: `a` and `b` left of a gutter both lead to `c` right of it, and `d` right of it leads to `e` left of it. The
-lines into `c` are one net; the line into `e` is another. Where their heights overlap, each has a track of its own, in
-the order with fewer crossings.
+lines into `c` are one net; the line into `e` is another. If their heights overlap, each net has its own track, in the
+order with fewer crossings.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from rawko.render.rows.places import Gutter
 Side = Literal["left", "right"]
 
 ENTRY = 17.0
-"""How far under a card's top the first line enters it; further ones enter a little lower."""
+"""Distance from a card's top to its first incoming line; further lines enter a little lower."""
 
 APART = 5.0
 MOST_ENTRIES = 3
-"""Nets that enter one card from one side at most."""
+"""The most nets that enter one card from one side."""
 
 MOST_COMPARED = 60
-"""Nets of one gutter up to which crossings are counted."""
+"""Up to this number of nets in a gutter, crossings are counted."""
 
 
 @dataclass
 class Net:
-    """The lines into one card from one gutter, heights in pixels from the top of the drawing.
+    """The lines into one card from one gutter; heights are pixels from the top of the drawing.
 
     Attributes:
-        entry: Where the lines enter the card.
-        low, high: The ends of the upright piece.
-        rows: Where the lines come into the gutter, and from which side of it.
+        entry: Height at which the lines enter the card.
+        low, high: Upper and lower end of the vertical segment.
+        rows: Heights at which lines come into the gutter, each with the side from which it comes.
     """
 
     entry: float
@@ -58,7 +58,7 @@ class Tracks:
     _wanted: dict[tuple[Gutter, Side], list[float]] = field(default_factory=dict)
 
     def expect(self, gutter: Gutter, start: Side, rows: Iterable[float]) -> None:
-        """Lines may come into the gutter here: others enter their card elsewhere if they can."""
+        """Register heights at which lines may come into the gutter; other lines avoid them when they enter cards."""
         self._wanted.setdefault((gutter, start), []).extend(rows)
 
     def take(
@@ -71,13 +71,13 @@ class Tracks:
         heights: tuple[float, float],
         is_open: Callable[[float], bool],
     ) -> bool:
-        """Add the lines from some rows to a card, if there is room.
+        """Add the lines from some rows to a card, if there is room; return whether there was.
 
         Args:
-            enters: The side of the card that they end at.
-            start: The side of the gutter that they come from.
+            enters: The side of the card at which the lines end.
+            start: The side of the gutter from which the lines come.
             heights: Top and height of the card.
-            is_open: Whether a line at a height reaches the card without meeting another one.
+            is_open: Whether a line at a height reaches the card without meeting another card.
         """
         end = _opposite(enters)
         if not all(self._is_free(gutter, start, y) for y in rows):
@@ -106,7 +106,7 @@ class Tracks:
         rows: Sequence[float],
         heights: tuple[float, float],
     ) -> float | None:
-        """A free height to enter a card at, those where no line is expected first."""
+        """A free height at which to enter a card, preferably one where no other line is expected."""
         known = sum(one == target and side == enters for _, one, side in self.nets)
         if known >= MOST_ENTRIES:
             return None
@@ -126,7 +126,7 @@ class Tracks:
         return all(abs(y - each) >= APART for each in self._used.get((gutter, _opposite(side)), ()))
 
     def settle(self) -> None:
-        """Tracks for the nets of each gutter, by length or its reverse: whichever has fewer crossings."""
+        """Assign tracks to the nets of each gutter, by length or reversed, whichever order has fewer crossings."""
         by_gutter: dict[Gutter, list[Net]] = {}
         for (gutter, _, _), net in self.nets.items():
             by_gutter.setdefault(gutter, []).append(net)
@@ -146,7 +146,7 @@ def _opposite(side: Side) -> Side:
 
 
 def _fill(nets: Sequence[Net]) -> None:
-    """Give each net the first track on which it meets no other."""
+    """Assign each net the first track on which it overlaps no other net."""
     taken: list[list[tuple[float, float]]] = []
     for net in nets:
         track = 0
@@ -159,7 +159,7 @@ def _fill(nets: Sequence[Net]) -> None:
 
 
 def _crossings(nets: Sequence[Net], *, is_mirrored: bool) -> int:
-    """How many level pieces cross an upright one of another net."""
+    """The number of horizontal segments that cross a vertical segment of another net."""
     if len(nets) > MOST_COMPARED:
         return 0
     count = 0

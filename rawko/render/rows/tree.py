@@ -1,4 +1,4 @@
-"""Cards inside cards: ways up from a card, and where two of them meet."""
+"""Navigates nested cards: the containers around a card, and the innermost container around two cards."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rawko.render.rows.content import Content
 
 
 def child_towards(content: Content, container: str | None, name: str) -> str:
-    """The card directly inside a container that holds another card, or is it."""
+    """The card directly inside a container that is, or contains, the named card."""
     while content.parents[name] != container:
         parent = content.parents[name]
         assert parent is not None
@@ -15,8 +15,8 @@ def child_towards(content: Content, container: str | None, name: str) -> str:
 
 
 def meeting(content: Content, one: str, other: str) -> tuple[str | None, str, str] | None:
-    """The innermost container of two cards, and the cards directly inside it that hold them; None for a card and
-    what stands in it."""
+    """The innermost container of two cards, and the cards directly inside it that contain them; None if one card
+    contains the other."""
     first, second = path(content, one), path(content, other)
     for number, (left, right) in enumerate(zip(first, second, strict=False)):
         if left != right:
