@@ -170,7 +170,7 @@ class Part:
 
 
 class HistoryBranch:
-    """Plans of one choice that depend on history: the history state to look up, and the plan for each of its records."""
+    """Plans of one choice that depend on history: the history state to look up, and a plan for each record."""
 
     __slots__ = ("history", "ways")
 

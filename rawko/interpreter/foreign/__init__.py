@@ -1,1 +1,1 @@
-"""Interfaces of other tools: sismic's meta-events and evaluators, SCXML's data model. Loaded only if a chart uses them."""
+"""Interfaces of other tools: sismic's meta-events and evaluators, SCXML's data model. Loaded only when used."""

@@ -22,7 +22,7 @@ Once: TypeAlias = Callable[[], Step | None]
 
 
 def may_go_on(machine: Machine) -> bool:
-    """Whether an event or timer is queued, or trusted code or an invariant must run because it may depend on the time."""
+    """Whether an event or timer is queued, or trusted code or invariants must run because time has passed."""
     agenda, observer = machine.agenda, machine.observer
     return bool(agenda.queue or agenda.heap or machine.internal) or (
         observer is not None and not observer.is_listening_only

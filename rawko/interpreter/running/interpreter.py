@@ -480,7 +480,7 @@ class Interpreter(SismicFace):
         return can(self._machine, make_event(event, payload(self._machine, event, data)))
 
     def why_not(self, event: str, /, **data: Any) -> tuple[Refusal, ...]:
-        """Why an event would not be taken now: each refused candidate with its guards and the context fields they read."""
+        """Why an event would not be taken now: each refused candidate with its guard and the fields it read."""
         return why_not(self._machine, make_event(event, payload(self._machine, event, data)))
 
     # ------------------------------------------------------------ snapshots

@@ -70,7 +70,7 @@ class Listeners:
                 raise ListenerFailed(error) from error
 
     def tell_quietly(self, event: MetaEvent) -> None:
-        """Call all but property statecharts after a step has failed; errors of listeners must not hide the step's own."""
+        """Call all but property statecharts after a failed step; errors of listeners must not hide the step's own."""
         for listener in self.current:
             if not isinstance(listener, PropertyListener):
                 try:

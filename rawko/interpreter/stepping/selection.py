@@ -42,7 +42,7 @@ def choose(machine: Machine, rows: Rows, event: Event | None) -> tuple[int, ...]
 def _choose_per_leaf(
     machine: Machine, rows: Rows, paths: tuple[tuple[int, ...], ...], event: Event | None
 ) -> tuple[int, ...]:
-    """SCXML's selectTransitions: from each active leaf upwards to the first true candidate; no guard is called twice."""
+    """SCXML's selectTransitions: from each active leaf up to the first true candidate; no guard is called twice."""
     chosen: dict[int, None] = {}
     answers: dict[int, int] = {}
     for path in paths:
