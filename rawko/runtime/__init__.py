@@ -1,6 +1,6 @@
-"""Running machines: actors in an asyncio loop, what they invoke, the commit order, and the ports to the world.
+"""Running machines: actors in an asyncio loop, their invocations, the commit order, and the ports.
 
-The public names load on first use: a program that needs only a port or a journal row loads no interpreter.
+The public names load on first use: a program that uses only a port or a journal row imports no interpreter.
 """
 
 from __future__ import annotations

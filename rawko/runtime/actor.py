@@ -1,6 +1,6 @@
-"""An actor: a machine that lives in an asyncio loop. It waits for events and timers, commits steps, starts effects.
+"""An actor: a machine in an asyncio loop. It waits for events and timers, commits steps, starts effects.
 
-Here is its public face; how it begins and ends is in `rawko.runtime.actor_parts.life`, how it steps in `.cycle`.
+This is the public class; `rawko.runtime.actor_parts.life` starts and ends an actor, `.cycle` runs its steps.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ class Actor:
 
     Args:
         chart, bindings, input: As for `Interpreter`; `bindings` also name the actors.
-        clock: The wall clock by default; a SimulatedClock moves by `advance` alone.
-        id, journal: Its steps are kept in the journal under this id, which one actor at a time may have; with
-            `Actor.resume` it goes on from there. Without an id a new one is made up.
+        clock: The wall clock by default; a SimulatedClock moves only by `advance`.
+        id, journal: Steps are written to the journal under this id, which one actor at a time may use; `Actor.resume`
+            continues from them. Without an id a new one is generated.
         session: The tree it belongs to; a new one by default (then `id`, `journal` and `log` configure it).
-        log: Takes log lines; by default they go to the logger "rawko" of Python's `logging`.
-        snapshot: Go on from there instead of starting (`actor.snapshot()`).
-        inbox_limit: Events that may wait, before `send` raises InboxFull.
+        log: Receives log lines; by default they go to the logger "rawko" of Python's `logging`.
+        snapshot: A snapshot to continue from instead of starting (`actor.snapshot()`).
+        inbox_limit: Number of queued events at which `send` raises InboxFull.
         trusted: Run the chart's Python code; `input` then gives variables their first values.
-        max_microsteps: As for `Interpreter`. Macrosteps are not bounded: an actor that sends itself events goes on,
-            hears what others send in between, and lets the others in the loop have their turn.
+        max_microsteps: As for `Interpreter`. Macrosteps are not bounded: an actor that keeps sending itself events
+            still processes events from others between them, and lets other tasks of the loop run.
     """
 
     def __init__(
@@ -123,23 +123,23 @@ class Actor:
         trusted: bool = False,
         max_microsteps: int = MAX_MICROSTEPS,
     ) -> Resuming[Actor]:
-        """Go on with an actor where its journal ends, in this process or after another one was killed.
+        """Continue an actor from the end of its journal, in this process or after another process was killed.
 
             async with Actor.resume("order-7", chart, bindings, journal=journal) as actor: ...
-            actor = await Actor.resume("order-7", chart, bindings, journal=journal)  # which has not begun yet
+            actor = await Actor.resume("order-7", chart, bindings, journal=journal)  # not started yet
 
-        Its recorded steps are stepped through again, without doing anything; then timers and invocations come back,
-        each by its `on restore`.
+        Its recorded steps are replayed without side effects; then timers and invocations are restarted, each by its `on
+        restore`.
 
         Args:
-            earlier: Charts that it may have been left in, its children's too, the latest of each name last: one that
-                was left in another than today's goes on by the `migrate` rules of today's.
+            earlier: Charts that the actor, or a child machine of it, may have been left in, the latest of each name
+                last: an actor left in an older chart continues by the `migrate` rules of the present one.
 
         Raises:
             UnknownActor: The journal has no actor of that id.
             ActorInUse: Another actor of that id is running.
             ReplayError: The chart or its functions have changed since.
-            MigrationError: It cannot go on in the chart, and why; nothing was written.
+            MigrationError: The actor cannot continue in the present chart; says why. Nothing was written.
             JournalError: The journal cannot be read, or written.
         """
 
@@ -184,19 +184,19 @@ class Actor:
             self._life.raise_untold()
 
     def start(self) -> None:
-        """Begin to run, in the current loop; a second call does nothing."""
+        """Start the actor's task in the current loop; a second call does nothing."""
         self._life.start()
 
     async def stop(self) -> None:
-        """End the actor and everything it invoked; waits until they have ended. The machine keeps its state."""
+        """End the actor and everything it invoked, and wait until they have ended. The machine keeps its state."""
         await self._life.stop()
 
     async def run(self) -> Any:
-        """Run to the end; the machine's output.
+        """Run until the machine has ended; return its output.
 
         Raises:
             ActorCrashed: The machine raised.
-            ActorStopped: It was stopped first.
+            ActorStopped: The actor was stopped before the machine ended.
             ActorExists, ActorInUse: Another actor has the id.
         """
         await self._life.until_finished()
@@ -205,17 +205,17 @@ class Actor:
     # ------------------------------------------------------------ for the parts of actors
 
     def wake_up(self) -> None:
-        """Let it look at its inbox and at what is due."""
+        """Wake the actor, so that it checks its inbox and its timers."""
         if not self._life.is_ended:
             self._cycle.rest.idle.clear()
         self._cycle.rest.wake()
 
     def halt(self) -> None:
-        """Take no step any more: what invoked it has stopped it."""
+        """Take no further step: the machine that invoked this actor has stopped it."""
         self._cycle.halt()
 
     def emitted(self, event: str, data: Mapping[str, Any], source: str | None = None) -> None:
-        """Tell observers of an emitted event."""
+        """Notify observers of an emitted event."""
         if self.session.stream.is_heard:
             fields = {} if source is None else {"source": source}
             self.session.stream.publish("emit", self.path, self.now(), event=event, data=thaw(data), **fields)
@@ -223,7 +223,7 @@ class Actor:
             self._emit_listeners.tell(event, data)
 
     def make_child(self, effect: StartInvocation, machine: ChildMachine) -> Actor:
-        """A child machine for an invocation; one that is resumed goes on from its snapshot inside ours."""
+        """A child machine for an invocation; a resumed one continues from its snapshot, which is part of ours."""
         children = {} if self._snapshot is None else self._snapshot.get("children", {})
         snapshot = children.get(effect.id) if effect.is_resumed else None
         hears_late = self.interpreter.chart.errors == "scxml"
@@ -243,10 +243,10 @@ class Actor:
     # ------------------------------------------------------------ what comes in
 
     def send(self, name: str, /, **data: Any) -> None:
-        """Queue an event; it is processed in its turn. An actor that has ended takes nothing: the stream says so.
+        """Queue an event. An actor that has ended drops it; the inspection stream reports that.
 
         Raises:
-            InboxFull: Too many are waiting.
+            InboxFull: The inbox has reached its limit.
             NotJsonError: The payload is not JSON.
         """
         self.put(name, data)
@@ -263,10 +263,10 @@ class Actor:
         self.incoming.queue(event)
 
     async def request(self, name: str, /, **data: Any) -> Step:
-        """Send an event and wait for the step that consumes it; its `receipt` says what became of it.
+        """Send an event and wait for the step that consumes it; the outcome is the step's `receipt`.
 
         Raises:
-            ActorStopped: The actor ended first.
+            ActorStopped: The actor ended before it consumed the event.
             ActorCrashed: The machine raised.
             InboxFull, NotJsonError: As `send`.
         """
@@ -277,23 +277,23 @@ class Actor:
         return await self._cycle.requests.answer_to(event, self.incoming.queue)
 
     def crash(self, error: BaseException) -> None:
-        """The runtime raised outside of a step: the actor ends with that error."""
+        """End the actor with an error that the runtime raised outside of a step."""
         if self._cycle.error is None:
             self._cycle.error = error
         self.wake_up()
 
     @property
     def is_idle(self) -> bool:
-        """Whether it sleeps, has ended, or was never started."""
+        """Whether the actor sleeps, has ended, or was never started."""
         return self._life.task is None or self._cycle.rest.idle.is_set()
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether only an event or a timer moves it on: it sleeps, and nothing that it has invoked is under way."""
+        """Whether only an event or a timer can cause a step: the actor sleeps, and no invocation of it is running."""
         return self.is_idle and self._cycle.invocations.are_ended
 
     async def until_idle(self, timeout_s: float | None = None) -> None:
-        """Wait until it sleeps, has ended, or was never started; at most so long in real time."""
+        """Wait until the actor sleeps, has ended, or was never started, at most `timeout_s` seconds of real time."""
         if self.is_idle:
             return
         waiting = asyncio.ensure_future(self._cycle.rest.idle.wait())
@@ -303,7 +303,7 @@ class Actor:
             waiting.cancel()
 
     async def advance(self, seconds: float) -> None:
-        """Move a simulated clock, letting everything that becomes due happen in order, below it too.
+        """Advance a simulated clock and run everything that becomes due, in order, also in child machines.
 
         Raises:
             TypeError: The clock is not a simulated one.
@@ -312,17 +312,20 @@ class Actor:
         await simulated.advance(self, seconds)
 
     async def settle(self) -> None:
-        """Let the loop run until this actor and those below it have nothing to do.
+        """Let the loop run until this actor and its child machines have nothing to do.
 
-        Invoked functions run on as far as they get without real input, output or time: these are not waited for.
+        Invoked functions run as far as they can without real input, output or time; those that need these are not
+        waited for.
 
         Raises:
-            MacrostepLimitError: One of them goes on sending itself events. It goes on, and hears what is sent to it.
+            MacrostepLimitError: A machine keeps sending itself events. It keeps running, and still accepts events.
         """
         await simulated.settle(self)
 
     def next_due(self) -> float | None:
-        """When something will happen by itself in this actor or below it, in seconds of the clock."""
+        """When something will become due in this actor or its child machines, in seconds of the clock; None if
+        nothing will.
+        """
         found = [self.interpreter.next_due(), *(c.next_due() for c in self._cycle.invocations.children.values())]
         return min((due for due in found if due is not None), default=None)
 
@@ -350,28 +353,30 @@ class Actor:
 
     @property
     def is_ended(self) -> bool:
-        """Whether it has finished, crashed or been stopped."""
+        """Whether the actor has finished, crashed or been stopped."""
         return self._life.is_ended
 
     @property
     def takes_events(self) -> bool:
-        """Whether it takes what is sent to it: it has not ended, been stopped, or finished."""
+        """Whether the actor accepts events: it has not ended, been stopped, or finished."""
         return not (self._life.is_ended or self._cycle.is_halted or self.interpreter.final)
 
     @property
     def error(self) -> BaseException | None:
-        """What it crashed with. Who has read it needs no exception at the end of `async with`."""
+        """The error that the actor crashed with. After this was read, `async with` does not raise it again."""
         self._life.is_error_told = True
         return self._cycle.error
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
-        """The event loop that it runs in; None before it has begun. Other threads reach it through this loop alone."""
+        """The event loop that the actor runs in; None before its start. Other threads must call it through this
+        loop.
+        """
         return None if self._life.task is None else self._life.task.get_loop()
 
     @property
     def started_from(self) -> Mapping[str, Any] | None:
-        """The snapshot that it went on from; None where it began from the start."""
+        """The snapshot that the actor continued from; None if it started anew."""
         return self._snapshot
 
     @property
@@ -380,7 +385,7 @@ class Actor:
         return cast("Mapping[str, Actor]", self._cycle.invocations.children)
 
     async def until_begun(self) -> None:
-        """Wait until its machine stands where it starts or goes on, or has ended."""
+        """Wait until the machine is in its first or restored configuration, or has ended."""
         await self._cycle.begun.wait()
 
     def now(self) -> float:
@@ -405,7 +410,7 @@ class Actor:
 
         Raises:
             WaitTimeout: Not within `timeout_s` seconds of real time.
-            ActorStopped: The actor ended without it.
+            ActorStopped: The actor ended before.
             ActorCrashed: The machine raised.
             ValueError: The chart has no such state or tag.
         """
@@ -422,42 +427,45 @@ class Actor:
             raise self._life.ended_before(wanted)
 
     def subscribe(self, listener: StepListener) -> Callable[[], None]:
-        """Call `listener` with every committed step of this actor, once its effects have begun; returns what ends it.
+        """Call `listener` with every committed step of this actor, after its effects were started; returns a function
+        that unsubscribes.
 
-        It may take a `snapshot()`. If it raises, the actor ends with SubscriberFailed: what was to be saved is not
-        silently left unsaved. (`inspect` and `on_emit` are for those who only watch: one that raises is dropped.)
+        It may take a `snapshot()`. If it raises, the actor ends with SubscriberFailed, so that a failed save is
+        noticed. (Use `inspect` and `on_emit` for observers that only watch: one that raises is dropped.)
         """
         return self._cycle.subscribers.add(listener)
 
     def on_emit(self, listener: EmitListener) -> Callable[[], None]:
-        """Call `listener` with every event that this actor emits; returns what ends it."""
+        """Call `listener` with every event that this actor emits; returns a function that unsubscribes."""
         return self._emit_listeners.add(listener)
 
     def inspect(self, listener: Callable[[InspectionEvent], None]) -> Callable[[], None]:
-        """Call `listener` with every event of the whole tree's inspection stream; returns what ends it."""
+        """Call `listener` with every event of the whole tree's inspection stream; returns a function that
+        unsubscribes.
+        """
         return self.session.stream.subscribe(listener)
 
     def snapshot(self) -> dict[str, Any]:
-        """The whole tree as one JSON object: this machine, and its children inside it. What waits in the inbox is
-        part of it.
+        """The whole tree as one JSON object: this machine, with the snapshots of its children inside. Includes queued
+        events.
 
         Raises:
-            SnapshotError: A step is being written to the journal right now (`await actor.take_snapshot()` waits for
-                it; in a subscriber it is over), or a trusted context is not JSON.
+            SnapshotError: A step is being written to the journal (`await actor.take_snapshot()` waits for that;
+                subscribers are called after it), or a trusted context is not JSON.
         """
         if self.session.turn.locked() and not self.session.is_whole:
             raise SnapshotError("a step is being committed: use await actor.take_snapshot()")
         return self.snapshot_in_turn()
 
     async def take_snapshot(self) -> dict[str, Any]:
-        """As `snapshot`, at the next moment between two steps."""
+        """As `snapshot`, but waits until no step is in progress."""
         async with self.session.turn:
             return self.snapshot_in_turn()
 
     def snapshot_in_turn(self) -> dict[str, Any]:
         """As `snapshot`, for a caller that holds the session's turn."""
         if self._snapshot is not None and not self.interpreter.is_started:
-            return dict(self._snapshot)  # made, and not yet brought back: its turn comes after its parent's
+            return dict(self._snapshot)  # created but not yet restored: that happens after its parent's turn
         while self._cycle.inbox:
             self._cycle.inbox.take_in()
         snapshot = self.interpreter.snapshot()

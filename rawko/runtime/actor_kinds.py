@@ -1,10 +1,10 @@
-"""What an actor may be: an async function, an async generator function, or the factory of a child machine.
+"""Kinds of actors: an async function, an async generator function, a plain function, or the factory of a child machine.
 
 - `async def fetch(input)` or `async def fetch(input, scope)`: its result arrives as `done.invoke.<id>` in
   `event.output`; an `ActorFailed` as `error.invoke.<id>` in `event.error`.
 - `async def watch(input, scope)` with `yield Event(...)`: each yielded event goes to the parent's queue (C-25); the
   end of the iterator is `done.invoke.<id>`; a last `yield Done(output)` gives it an output.
-- `@immediate def answer(input)`: its result is there at once; a task would cost more than the answer.
+- `@immediate def answer(input)`: a plain function, called without a task, which would cost more than the answer.
 - `@child_machine def agent(input) -> ChildMachine`: the machine runs as an actor; its output is the result.
 """
 
@@ -20,7 +20,9 @@ from rawko.interpreter.bindings import Bindings
 
 
 class ActorFailed(Exception):
-    """An actor's failure as data: a mapping with `message` and `category`, or a vocabulary ErrorContext; or a text."""
+    """An actor's failure as data: a mapping with `message` and `category`, a vocabulary ErrorContext, or a plain
+    message.
+    """
 
     def __init__(self, error: Any) -> None:
         if isinstance(error, str):
@@ -42,7 +44,7 @@ class ChildMachine:
     """A child chart to run as an actor.
 
     Attributes:
-        output: Turns the machine's output into the actor's result; may raise ActorFailed.
+        output: Converts the machine's output to the actor's result; may raise ActorFailed.
         trusted: Run the chart's Python code.
     """
 
@@ -55,7 +57,7 @@ class ChildMachine:
 
 @dataclass(frozen=True, slots=True)
 class ChildFactory:
-    """A bound actor that is a machine; made by `@child_machine`."""
+    """A bound actor that runs a child machine; made by `@child_machine`."""
 
     make: Callable[[Any], ChildMachine]
 
@@ -68,13 +70,13 @@ class ChildFactory:
 
 
 def child_machine(make: Callable[[Any], ChildMachine]) -> ChildFactory:
-    """Mark a function (input) -> ChildMachine as an actor: the machine is chosen when it is invoked (C-09)."""
+    """Mark a function (input) -> ChildMachine as an actor; it is called for each invocation (C-09)."""
     return ChildFactory(make)
 
 
 @dataclass(frozen=True, slots=True)
 class Immediate:
-    """A bound actor that answers at once; made by `@immediate`."""
+    """A bound actor that is called without a task; made by `@immediate`."""
 
     function: Callable[[Any], Any]
 
@@ -87,12 +89,12 @@ class Immediate:
 
 
 def immediate(function: Callable[[Any], Any]) -> Immediate:
-    """Mark a plain function (input) -> result as an actor that has its answer ready: it gets no task of its own.
+    """Mark a plain function (input) -> result as an actor that runs without a task.
 
-    It is called between two steps, when no event can come in, so it must neither block nor wait.
+    It is called between two steps, when no event is processed, so it must not block.
 
     Raises:
-        TypeError: It is an `async def`.
+        TypeError: The function is an `async def`.
     """
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"{function.__name__} is async: bind it as it is; @immediate takes a plain function (input)")
@@ -100,7 +102,7 @@ def immediate(function: Callable[[Any], Any]) -> Immediate:
 
 
 class Scope(Protocol):
-    """What an actor may do besides returning: talk to its parent and to observers.
+    """The calls that an actor function may make: send to its parent, emit, log.
 
     Attributes:
         id: Of the invocation. `number` and `attempt` as in StartInvocation.
@@ -111,11 +113,11 @@ class Scope(Protocol):
     attempt: int
 
     def send_parent(self, event: str, /, **data: Any) -> None:
-        """Queue an event at the parent, in order."""
+        """Queue an event at the parent."""
         ...
 
     def emit(self, event: str, /, **data: Any) -> None:
-        """Tell observers."""
+        """Emit an event to observers."""
         ...
 
     def log(self, message: str, /, level: str = "info", **data: Any) -> None:

@@ -1,4 +1,4 @@
-"""Where a chart's bindings are: a module named by the caller, by the project's pyproject.toml, or shipped with rawko.
+"""Finds a chart's bindings: in a module named by the caller, by the project's pyproject.toml, or shipped with rawko.
 
 A chart never names a module itself; the caller or the project does.
 """
@@ -31,12 +31,12 @@ TABLE = "[tool.rawko.bindings]"
 
 @dataclass(frozen=True, slots=True)
 class NamedBindings:
-    """A module that the caller or the project names for a chart; nothing of it is imported yet.
+    """The module that the caller or the project names for a chart; it is not imported yet.
 
     Attributes:
-        folder: Where it is looked for first.
+        folder: Searched first for the module.
         whose: Who names it, for messages.
-        project: The pyproject.toml that names it; None where the caller or rawko itself does.
+        project: The pyproject.toml that names it; None if the caller or rawko names it.
     """
 
     module: str
@@ -46,17 +46,18 @@ class NamedBindings:
 
 
 def find_bindings(chart: Chart, *, module: str | None = None, start: Path | None = None) -> Bindings | None:
-    """The bindings of a chart, or None where none are named. The module is imported: its code runs.
+    """The bindings of a chart, or None if none are named. Imports the module: its code runs.
 
-    Asked in this order: `module`; the table `[tool.rawko.bindings]` of the nearest pyproject.toml, whose keys are
+    Looked up in this order: `module`; the table `[tool.rawko.bindings]` of the nearest pyproject.toml, whose keys are
+    chart names, or paths or globs relative to that file; for a shipped chart, the machine named like its file.
     chart names, or paths or globs relative to that file; for a shipped chart, the machine of its stem.
 
     Args:
         module: Dotted name of a module with a `bindings` (the command line's `--bindings`).
-        start: Folder or file from which pyproject.toml is looked for, upwards; the chart's file by default.
+        start: Folder or file above which pyproject.toml is searched; the chart's file by default.
 
     Raises:
-        BindingsNotFound: The module cannot be imported or has no `bindings`, or the table is wrong.
+        BindingsNotFound: The module cannot be imported or has no `bindings`, or the table is invalid.
     """
     named = name_bindings(chart, module=module, start=start)
     return None if named is None else load_bindings(named.module, named.folder, named.whose)
@@ -69,13 +70,13 @@ def name_bindings(
     start: Path | None = None,
     read: Callable[[Path], bytes] = Path.read_bytes,
 ) -> NamedBindings | None:
-    """The module that `find_bindings` would import; nothing runs.
+    """The module that `find_bindings` would import; runs no code of it.
 
     Args:
         read: Reads a pyproject.toml.
 
     Raises:
-        BindingsNotFound: The table is wrong.
+        BindingsNotFound: The table is invalid.
     """
     path = Path(chart.file).absolute()
     begin = path if start is None else Path(start).absolute()
@@ -89,7 +90,7 @@ def name_bindings(
 
 
 def shipped_bindings(chart: Chart) -> NamedBindings | None:
-    """The module of a chart that comes with rawko; None for every other one."""
+    """The module of a chart that is shipped with rawko; None for other charts."""
     path = Path(chart.file).resolve()
     if path == CHART_FILE:
         return NamedBindings("rawko.runtime.fan_out.bindings", path.parent, "rawko's own chart 'fan_out'")
@@ -99,7 +100,7 @@ def shipped_bindings(chart: Chart) -> NamedBindings | None:
 
 
 def find_project(start: Path) -> Path | None:
-    """The nearest pyproject.toml in `start` or above it."""
+    """The nearest pyproject.toml in `start` or a folder above it."""
     for folder in (start, *start.parents):
         if (file := folder / PROJECT_FILE).is_file():
             return file
@@ -113,10 +114,11 @@ def load_bindings(
 
     Args:
         whose: Who names the module, for messages.
-        importing: Instead of the import path: what lets modules of the folder be imported meanwhile.
+        importing: A context in which modules of the folder can be imported; by default the folder is put on the import
+            path.
 
     Raises:
-        BindingsNotFound: It cannot be imported, or has no `bindings`.
+        BindingsNotFound: The module cannot be imported, or has no `bindings`.
     """
     try:
         with _import_path(folder) if importing is None else importing:
@@ -137,7 +139,9 @@ def load_bindings(
 
 
 def _refuse_namesake(found: ModuleType, module: str, folder: Path, whose: str) -> None:
-    """Two projects in one process may both call their module "bindings": the first one's must not serve the second."""
+    """Refuse a module of the same name from another folder: two projects in one process may both name theirs
+    "bindings".
+    """
     stem = folder.joinpath(*module.split("."))
     own = next((path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None)
     if own is not None and found.__file__ is not None and Path(found.__file__).resolve() != own.resolve():
@@ -146,7 +150,7 @@ def _refuse_namesake(found: ModuleType, module: str, folder: Path, whose: str) -
 
 
 def bound_names(bindings: Bindings) -> BoundNames:
-    """What is bound, by kind: what `rawko.chart.lint_bindings` compares a chart with."""
+    """The bound names by kind, in the form that `rawko.chart.lint_bindings` takes."""
     return BoundNames(
         guards=bindings.names("guard"),
         actions=bindings.names("action"),
@@ -191,7 +195,7 @@ def _named_by_project(project: Path, chart: Chart, path: Path, read: Callable[[P
         if not isinstance(module, str) or not module:
             message = f"{project}: {TABLE}: {key!r} is {module!r}; accepted: the dotted name of a module"
             raise BindingsNotFound(message, module=str(module))
-    for key in sorted(table, key=_is_pattern):  # a name or a plain path says more than a glob
+    for key in sorted(table, key=_is_pattern):  # names and plain paths before globs
         if key == chart.name or _is_path_of(key, project.parent, path):
             return str(table[key])
     _refuse_misspelt(table, project, chart, path)
@@ -226,7 +230,7 @@ def _is_path_of(key: str, folder: Path, path: Path) -> bool:
 
 
 def _refuse_misspelt(table: Mapping[str, Any], project: Path, chart: Chart, path: Path) -> None:
-    """A key that is almost this chart's name and no other chart's is a misspelling, not an entry for another chart."""
+    """Refuse a key that is almost this chart's name and no other chart's: it is a misspelling."""
     others = {sibling.stem for sibling in path.parent.glob("*.yaml")} - {path.stem}
     candidates = [key for key in table if key not in others and not _is_pattern(key)]
     guess = nearest(chart.name, candidates)

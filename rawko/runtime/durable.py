@@ -1,7 +1,7 @@
-"""Actors that outlive their process: an id in a journal, held by one actor at a time, begun once and then resumed.
+"""Durable actors: an id in a journal, used by one actor at a time, started once and then resumed.
 
-What an actor was given to start with is noted in its first row, so that a resume needs its id and the code alone. One
-whose chart has changed since goes on by the chart's own rules, in a row that holds it as it is then.
+The first row records the actor's input, so that a resume needs only its id and the code. If the chart has changed
+since, the actor continues by the chart's `migrate` rules, and a row records the migrated snapshot.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from rawko.runtime.replay.replay import ReplayError, ReplayTree
 from rawko.runtime.replay.rewind_records import Jump, jump_of, jump_record
 
 INPUT, CHART = "input", "chart"
-"""The first row's notes of what the actor was started with, and of its chart's hash."""
+"""Keys in the notes of the first row: the actor's input, and the hash of its chart."""
 
 
 class Enterable(Protocol):
-    """An actor, as far as it is entered and left."""
+    """An actor, as a context manager."""
 
     async def __aenter__(self) -> object: ...
 
@@ -42,7 +42,7 @@ A = TypeVar("A", bound=Enterable)
 
 
 class Resuming(Generic[A]):
-    """An actor that is about to go on: await it, or enter it with `async with`. See `Actor.resume`."""
+    """An actor that is about to continue: await it, or enter it with `async with`. See `Actor.resume`."""
 
     def __init__(self, go_on: Callable[[], Coroutine[Any, Any, A]]) -> None:
         self._go_on = go_on
@@ -54,7 +54,7 @@ class Resuming(Generic[A]):
     async def __aenter__(self) -> A:
         self._actor = actor = await self._go_on()
         await actor.__aenter__()
-        await actor.until_begun()  # so that it can be looked at from here on
+        await actor.until_begun()  # so that the caller finds it restored
         return actor
 
     async def __aexit__(
@@ -68,7 +68,7 @@ class Place:
     """The id of an actor in a journal.
 
     Args:
-        is_new: Nothing may be there yet.
+        is_new: The journal must have no steps under this id.
     """
 
     def __init__(self, journal: Journal, id: str, *, is_new: bool) -> None:
@@ -78,11 +78,11 @@ class Place:
         self._is_held = False
 
     async def take(self) -> None:
-        """Hold the id, and make sure that it is free where it is to be new. A second call does nothing.
+        """Acquire the id, and check that it is free if it must be new. A second call does nothing.
 
         Raises:
-            ActorInUse: Another actor holds it.
-            ActorExists: It was to be new, and is not.
+            ActorInUse: Another actor uses it.
+            ActorExists: It must be new, and the journal has steps of it.
             JournalError: The journal cannot be read.
         """
         if self._is_held:
@@ -100,7 +100,7 @@ class Place:
             raise
 
     async def give_back(self) -> None:
-        """Let others have the id. A second call does nothing."""
+        """Release the id. A second call does nothing."""
         if self._is_held:
             self._is_held = False
             if isinstance(self._journal, HoldingJournal):
@@ -108,11 +108,11 @@ class Place:
 
 
 class Resumable:
-    """What is needed to go on with an actor.
+    """The data for continuing an actor.
 
     Attributes:
-        recorded: What its journal holds.
-        input: What it was started with.
+        recorded: The contents of its journal.
+        input: The input that it was started with.
         snapshot: The whole tree as of its latest step.
     """
 
@@ -132,16 +132,17 @@ async def read_resumable(
     now: float = 0.0,
     trusted: bool = False,
 ) -> Resumable:
-    """Step an actor's recorded steps through again, without starting anything.
+    """Replay an actor's recorded steps, without starting anything.
 
     Args:
-        earlier: Charts that it may have been left in. Where it was, a row is written in which it goes on in today's.
+        earlier: Charts that the actor may have been left in. If it was, a row is written that migrates it to the
+            present ones.
         now: Seconds of the clock, for that row.
 
     Raises:
-        UnknownActor: The journal has no step of it.
-        ReplayError: The chart or its functions have changed: a step comes out otherwise than it was recorded.
-        MigrationError: It cannot go on in today's chart; nothing was written.
+        UnknownActor: The journal has no step of this actor.
+        ReplayError: The chart or its functions have changed: a replayed step differs from the recorded one.
+        MigrationError: The actor cannot continue in the present chart; nothing was written.
         JournalError: The journal cannot be read or written.
     """
     recorded = await read_recorded(journal, id)
@@ -184,14 +185,16 @@ async def read_resumable(
 
 
 def _left_in(recorded: Recorded, chart: Chart, opening: Mapping[str, Any]) -> dict[str, str]:
-    """Hash by name of the charts that an actor was left in, as far as its rows say; today's by the root's name."""
+    """Hash by name of the charts in which an actor was left, as far as its rows say; the root's under its present
+    name.
+    """
     begun = opening.get(CHART)
     found = {} if begun is None else {chart.name: begun}
     snapshots: list[Mapping[str, Any]] = [] if recorded.checkpoint is None else [recorded.checkpoint[1]]
     snapshots += [jump.snapshot for row in recorded.records if (jump := jump_of(row)) and jump.snapshot is not None]
     for snapshot in snapshots[-1:]:
         found |= dict(charts_of_snapshot(snapshot))
-        found[chart.name] = snapshot["chart"]["hash"]  # whatever its name was then
+        found[chart.name] = snapshot["chart"]["hash"]  # even if its name has changed since
     return found
 
 

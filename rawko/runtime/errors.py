@@ -1,15 +1,15 @@
 """Errors of the runtime.
 
 RuntimeFault
-├── ActorStopped     the actor ended before what was waited for came about
+├── ActorStopped     the actor ended before the awaited state or step
 ├── ActorCrashed     the actor's machine raised; the cause is chained
-├── WaitTimeout      (also TimeoutError) what was waited for did not come about in time
+├── WaitTimeout      (also TimeoutError) the awaited state or step did not come in time
 ├── InboxFull        more events waiting than the actor's bound
-├── JournalError     a step could not be committed; it has not happened
+├── JournalError     a step could not be committed; the actor has ended
 ├── SubscriberFailed a subscriber of steps raised; the step is committed, the actor has ended
 ├── ActorExists      the journal has an actor of that id already
 ├── UnknownActor     the journal has no actor of that id
-├── ActorInUse       another process, or another actor of this one, holds that id
+├── ActorInUse       another process, or another actor of this process, uses that id
 └── BindingsNotFound a chart's bindings cannot be found or loaded
 """
 
@@ -24,7 +24,7 @@ class RuntimeFault(Exception):
 
 
 class ActorStopped(RuntimeFault):
-    """The actor ended first. `configuration` is where."""
+    """The actor ended before the awaited state or step. `configuration`: its active states at the end."""
 
     def __init__(self, actor: str, wanted: str, configuration: Sequence[str]) -> None:
         super().__init__(f"actor {actor!r} ended in {{{', '.join(configuration)}}} before {wanted}")
@@ -33,7 +33,7 @@ class ActorStopped(RuntimeFault):
 
 
 class ActorCrashed(RuntimeFault):
-    """The machine raised; its error is the cause. The machine is as before the event that did it."""
+    """The machine raised; its error is the cause. The machine was rolled back to its state before the event."""
 
     def __init__(self, actor: str, error: BaseException) -> None:
         super().__init__(f"actor {actor!r} crashed: {error}")
@@ -42,7 +42,7 @@ class ActorCrashed(RuntimeFault):
 
 
 class WaitTimeout(RuntimeFault, TimeoutError):
-    """It did not come about in time. `configuration` is where the actor was."""
+    """The awaited state or step did not come in time. `configuration`: the actor's active states then."""
 
     def __init__(self, actor: str, wanted: str, timeout_s: float, configuration: Sequence[str]) -> None:
         super().__init__(
@@ -54,7 +54,7 @@ class WaitTimeout(RuntimeFault, TimeoutError):
 
 
 class InboxFull(RuntimeFault):
-    """The actor does not keep up. `limit` is in events."""
+    """The actor's inbox is full. `limit` is in events."""
 
     def __init__(self, actor: str, limit: int) -> None:
         super().__init__(f"actor {actor!r} has {limit} events waiting: slow down, or give it a larger inbox_limit")
@@ -63,10 +63,10 @@ class InboxFull(RuntimeFault):
 
 
 class JournalError(RuntimeFault):
-    """A step could not be written. What is not committed has not happened: the actor has stopped.
+    """A step could not be written. The step is not committed, and the actor has ended.
 
-    `is_retryable`: the same write may succeed later; not so where another writer has taken the run over.
-    `is_damaged`: the store itself is broken.
+    `is_retryable`: the same write may succeed later; False if another writer has taken over the run. `is_damaged`: the
+    store itself is broken.
     """
 
     def __init__(self, message: str, *, is_retryable: bool = True, is_damaged: bool = False) -> None:
@@ -76,8 +76,8 @@ class JournalError(RuntimeFault):
 
 
 class SubscriberFailed(RuntimeFault):
-    """A subscriber of an actor's steps raised; its error is the cause. What it should have done is not done, so the
-    actor ends. The step that it was told is committed.
+    """A subscriber of an actor's steps raised; its error is the cause. The actor ends, since the subscriber has missed
+    a step. That step is committed.
     """
 
     def __init__(self, actor: str, subscriber: object, error: BaseException) -> None:
@@ -87,7 +87,7 @@ class SubscriberFailed(RuntimeFault):
 
 
 class ActorExists(RuntimeFault):
-    """The journal has steps of an actor of that id already. `steps` is how many."""
+    """The journal has steps of an actor of that id already; `steps` is their number."""
 
     def __init__(self, id: str, journal: str, steps: int) -> None:
         super().__init__(
@@ -111,7 +111,7 @@ class UnknownActor(RuntimeFault):
 
 
 class ActorInUse(RuntimeFault):
-    """An actor of that id is running. `process` is the holder's number, where it is known."""
+    """An actor of that id is running. `process` is the number of its process, if known."""
 
     def __init__(self, id: str, journal: str, process: int | None) -> None:
         holder = "another process" if process is None else f"process {process}"
@@ -124,7 +124,7 @@ class ActorInUse(RuntimeFault):
 
 
 class BindingsNotFound(RuntimeFault):
-    """A chart's bindings cannot be found or loaded. `module` is the name that was tried, or ""."""
+    """A chart's bindings cannot be found or loaded. `module` is the name of the module, or ""."""
 
     def __init__(self, message: str, *, module: str = "") -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Failures of actors, and of messages to them, as the data of the events that tell them."""
+"""Failures of actors, and of messages to them, as the data of the events that report them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from rawko.runtime.actor_kinds import ActorFailed
 from rawko.runtime.errors import ActorCrashed
 
 UNDELIVERED: Final = "error.communication"
-"""The event for a machine whose message reached no actor, if its chart handles that event."""
+"""The event that reports an undeliverable message to its sender, if the sender's chart handles it."""
 
 
 def hears_undelivered(chart: Chart) -> bool:
-    """Whether a chart handles that event."""
+    """Whether a chart handles `error.communication`."""
     return any(descriptor_matches(event, UNDELIVERED) for t in chart.transitions for event in t.events)
 
 
 def undelivered_data(chart: Chart, to: str, event: str, data: Mapping[str, Any], reason: str) -> Mapping[str, Any]:
-    """The payload of that event, frozen; in SCXML with the id under which the message was sent."""
+    """The payload of `error.communication`, frozen; in SCXML with the id of the send."""
     told: dict[str, Any] = {"to": to, "event": event, "message": reason}
     if chart.errors == "scxml" and (sendid := data.get(ENVELOPE, {}).get("sendid")) is not None:
         told[ENVELOPE] = {"sendid": sendid}
@@ -41,7 +41,7 @@ def failure_of(error: BaseException) -> Mapping[str, Any]:
                 return _failure("validation_error", str(refused))
             return found
         case ActorCrashed(error=InvocationError(error=Mapping() as inner)):
-            return inner  # what a child machine could not handle keeps its category and code
+            return inner  # the failure of a child machine keeps its category and code
         case NotJsonError() | BindingError():
             return _failure("validation_error", str(error))
         case TimeoutError():

@@ -1,6 +1,6 @@
-"""One ordered stream of what happens in an actor tree: numbered, JSON, replayable from any number still kept.
+"""The inspection stream: one ordered sequence of events of an actor tree; numbered, JSON, replayable while stored.
 
-Faces, logs and tests read this stream; nothing in it can change a run.
+User interfaces, logs and tests read this stream; listeners cannot change a run.
 """
 
 from __future__ import annotations
@@ -15,26 +15,27 @@ from rawko.runtime.actor_parts.observers import Observers
 
 InspectionType = Literal["actor", "step", "emit", "log", "undelivered", "crashed", "stopped", "done"]
 InspectionEvent: TypeAlias = dict[str, Any]
-"""{"seq", "type", "actor", "time"} and by type: actor: chart, chart_hash, configuration, context (before its first
-step); step: row, event, receipt, configuration, transitions [source, target, event], indexes (of the transitions in
-the chart), updates, effects; emit: event, data, source; log: message, level, data; undelivered: to, event, reason;
-done: output; crashed: error; stopped: configuration."""
+"""Common keys: {"seq", "type", "actor", "time"}. Keys by type: actor: chart, chart_hash, configuration, context
+(before its first step); step: row, event, receipt, configuration, transitions [source, target, event], indexes (of
+the transitions in the chart), updates, effects; emit: event, data, source; log: message, level, data; undelivered:
+to, event, reason; done: output; crashed: error; stopped: configuration.
+"""
 
 KEPT = 50_000
-"""Events kept for late consumers; older ones are in the journal."""
+"""Events stored for later readers; older ones are in the journal."""
 KEPT_CHARTS = 200
-"""Charts of actors kept for late consumers; of the others those are dropped first that were introduced first."""
+"""Charts of actors stored for later readers; when there are more, those introduced first are dropped."""
 
 
 class InspectionStream:
-    """Numbers events, hands them to listeners at once, and keeps the latest for those who come late.
+    """Numbers events, passes them to listeners at once, and stores the latest for later readers.
 
     Args:
-        kept: How many; 0 is none.
-        report: Called with a message where a listener has raised; that listener is dropped.
+        kept: Number of stored events; 0 stores none.
+        report: Called with a message when a listener has raised; that listener is dropped.
 
     Attributes:
-        charts: By their hash, of the actors that took part; the latest `KEPT_CHARTS`, none where no events are kept.
+        charts: Charts of the actors, by hash; the latest `KEPT_CHARTS`, none if no events are stored.
     """
 
     def __init__(self, kept: int = KEPT, report: Callable[[str], None] = lambda message: None) -> None:
@@ -48,7 +49,7 @@ class InspectionStream:
 
     @property
     def is_heard(self) -> bool:
-        """Whether an event has a listener, now or later; without one no event has to be put together."""
+        """Whether events have readers, now or later; otherwise callers need not build them."""
         return bool(self._is_keeping or self._wakers or self._listeners.callbacks)
 
     def publish(self, type: InspectionType, actor: str, time: float, **fields: Any) -> InspectionEvent:
@@ -62,7 +63,7 @@ class InspectionStream:
         return event
 
     def introduce(self, chart: Chart, actor: str, time: float, **fields: Any) -> None:
-        """Publish that an actor begins, and remember its chart for those who come after it has ended."""
+        """Publish that an actor starts, and store its chart for readers that come after its end."""
         if self._is_keeping:
             self.charts.pop(chart.hash, None)
             self.charts[chart.hash] = chart
@@ -71,11 +72,11 @@ class InspectionStream:
         self.publish("actor", actor, time, chart=chart.name, chart_hash=chart.hash, **fields)
 
     def pass_over(self) -> None:
-        """Number an event that has no listener, so that the numbers still count what happens."""
+        """Number an event that has no reader, so that the numbers still count all events."""
         self._seq += 1
 
     def subscribe(self, listener: Callable[[InspectionEvent], None]) -> Callable[[], None]:
-        """Call `listener` with every event from now on; returns what ends it."""
+        """Call `listener` with every later event; returns a function that unsubscribes."""
         return self._listeners.add(listener)
 
     @property
@@ -85,14 +86,14 @@ class InspectionStream:
 
     @property
     def oldest(self) -> int:
-        """Number of the oldest event that is kept; one more than `latest` where none is."""
+        """Number of the oldest stored event; `latest` + 1 if none is stored."""
         return int(self._kept[0]["seq"]) if self._kept else self._seq + 1
 
     def since(self, seq: int) -> list[InspectionEvent]:
-        """Events with a number > `seq`.
+        """Stored events with a number > `seq`.
 
         Raises:
-            LookupError: Some of them are no longer kept.
+            LookupError: Some of them are not stored any more.
         """
         oldest = self.oldest
         if seq + 1 < oldest and self._seq > seq:
@@ -100,7 +101,7 @@ class InspectionStream:
         return [event for event in self._kept if event["seq"] > seq]
 
     async def follow(self, seq: int = 0) -> AsyncIterator[InspectionEvent]:
-        """Events with a number > `seq`, those to come included, until the stream is closed."""
+        """Events with a number > `seq`, including future ones, until the stream is closed."""
         waker = asyncio.Event()
         self._wakers.add(waker)
         try:
@@ -117,7 +118,7 @@ class InspectionStream:
             self._wakers.discard(waker)
 
     def close(self) -> None:
-        """No more events will come."""
+        """End the stream: no events follow."""
         self._is_closed = True
         for waker in self._wakers:
             waker.set()

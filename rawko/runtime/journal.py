@@ -1,7 +1,7 @@
-"""The Journal port: every macrostep is one row, written before its effects start; and a journal in memory.
+"""The Journal port: each macrostep is one row, written before its effects start; with an in-memory journal.
 
-What is not committed has not happened; what is committed is resumed. Rows hold changes, never copies of the context,
-so that their size does not grow with the run.
+Only committed steps count: a resume continues after the last row. Rows contain changes, never copies of the context, so
+that their size does not grow with the run.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class StepRecord:
 
     Attributes:
         run: Id of the run. (run, seq) is the key; seq counts the rows of the whole actor tree, from 1.
-        epoch: Of the writer; a writer with an older epoch than the run's is refused.
+        epoch: Number of the writer; a writer with an older epoch than the run's is refused.
         actor: Path of the actor: "root", "root/execute_agent".
         time: Seconds on the actor's clock.
-        event: {"name", "data"}, of an event that an invoked actor sent also {"from": id}; or None.
-        notes: What the session wants to know again when it goes on from here; None where nothing has changed.
+        event: {"name", "data"}, for an event that an invoked actor sent also {"from": id}; or None.
+        notes: Data of the session for a later resume; None if unchanged.
     """
 
     run: str
@@ -46,7 +46,7 @@ class StepRecord:
 
 
 class Journal(Protocol):
-    """Where steps are committed."""
+    """A store for committed steps."""
 
     async def begin(self, run: str) -> int:
         """Open a run for writing; returns the new epoch, one higher than any before.
@@ -59,15 +59,16 @@ class Journal(Protocol):
     async def append(self, record: StepRecord) -> None:
         """Commit one step; it is durable when this returns.
 
-        The very same row may be written again: the answer to the first try may have been lost on its way.
+        The same row may be written again: the answer to the first try may have been lost.
 
         Raises:
-            JournalError: Not written: the store failed, another row has that number, or the writer's epoch is over.
+            JournalError: The row was not written: the store failed, another row has that number, or the writer's epoch
+                has ended.
         """
         ...
 
     async def checkpoint(self, run: str, seq: int, snapshot: dict[str, Any], *, epoch: int) -> None:
-        """Keep a full snapshot as of row `seq`, the latest one written.
+        """Store a full snapshot as of row `seq`, the latest one written.
 
         Raises:
             JournalError: As `append`.
@@ -75,11 +76,11 @@ class Journal(Protocol):
         ...
 
     async def rows(self, run: str, after: int = 0, until: int | None = None) -> Sequence[StepRecord]:
-        """Committed rows with `after` < seq <= `until` (None: to the end), in order; none of an unknown run."""
+        """Committed rows with `after` < seq <= `until` (None: to the end), in order; empty for an unknown run."""
         ...
 
     async def last_seq(self, run: str) -> int:
-        """Number of the latest committed row; 0 of a run without any."""
+        """Number of the latest committed row; 0 for a run without rows."""
         ...
 
     async def last_checkpoint(self, run: str) -> tuple[int, dict[str, Any]] | None:
@@ -87,37 +88,38 @@ class Journal(Protocol):
         ...
 
     async def checkpoint_at(self, run: str, seq: int) -> tuple[int, dict[str, Any]] | None:
-        """The nearest checkpoint at or before row `seq`, with its row number, or None: all are kept, so that a look
-        at an earlier step need not begin at the first."""
+        """The nearest checkpoint at or before row `seq`, with its row number, or None. All checkpoints are stored,
+        so that replaying to an earlier step need not begin at the first row.
+        """
         ...
 
 
 @runtime_checkable
 class HoldingJournal(Journal, Protocol):
-    """A journal that also gives each run to one holder at a time, until that gives it back or its process has ended."""
+    """A journal that also locks runs: one holder at a time, until it releases the run or its process ends."""
 
     async def hold(self, run: str) -> None:
-        """Hold a run alone.
+        """Lock a run.
 
         Raises:
-            ActorInUse: Somebody else holds it.
+            ActorInUse: Another holder has locked it.
             JournalError: The store failed.
         """
         ...
 
     async def release(self, run: str) -> None:
-        """End a hold. One that has ended already is no error."""
+        """Unlock a run. No error if it is not locked."""
         ...
 
 
 def name_of(journal: Journal) -> str:
-    """The journal in a message."""
+    """The journal's name, for messages."""
     return str(getattr(journal, "name", None) or type(journal).__name__)
 
 
 @dataclass
 class MemoryJournal:
-    """A journal that ends with the process."""
+    """A journal in memory, lost when the process ends."""
 
     _rows: dict[str, list[StepRecord]] = field(default_factory=dict)
     _epochs: dict[str, int] = field(default_factory=dict)
@@ -186,7 +188,7 @@ class MemoryJournal:
 
 
 def encode_update(update: Update) -> dict[str, Any]:
-    """A context change as JSON; other updates show as effects or events."""
+    """A context change as JSON; other updates appear as effects or events."""
     match update:
         case Assign(fields):
             return {"assign": thaw(fields)}
@@ -199,7 +201,8 @@ def encode_update(update: Update) -> dict[str, Any]:
 def encode_effect(effect: Effect) -> dict[str, Any]:
     """An effect as JSON, with its kind under "type"."""
     match effect:
-        # The input is left out: it follows from the context, and a conversation in every row would make rows grow.
+        # The input is left out: it can be computed from the context, and a conversation in every row would make rows
+        # grow.
         case StartInvocation(id, src, _, number, attempt, state, policy, is_resumed):
             return {
                 "type": "start",
@@ -222,7 +225,9 @@ def encode_effect(effect: Effect) -> dict[str, Any]:
 
 
 def encode_event(event: Event) -> dict[str, Any]:
-    """An event as JSON; `from` is the invocation that it came from, unless it tells its end, whose name says that."""
+    """An event as JSON; `from` is its invocation, except for `done.invoke` and `error.invoke`, whose names contain
+    the id.
+    """
     told: dict[str, Any] = {"name": event.name, "data": thaw(event.data)}
     if isinstance(event, InvocationEvent) and not event.is_end:
         told["from"] = event.id

@@ -1,6 +1,6 @@
-"""A rate limit: how long the next one has to wait so that no 60 seconds hold more than so many.
+"""A rate limit: delays calls so that no 60 seconds contain more than a given number of them.
 
-Times are those of the machine's calendar clock, since they outlive the process.
+Times are of the calendar clock, since they are stored beyond the process.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ def _unbounded() -> int | None:
 
 
 class Pace:
-    """Lets so many pass in a minute; the others wait, in the order in which they came.
+    """Admits a number of calls per minute; further calls wait, in the order in which they came.
 
     Args:
-        what: What is counted, in words: "tool calls".
-        per_minute: How many; None: no limit.
-        left_ms: What is left of the run's time; None where that is not bounded.
-        tell: Told of each wait before it begins: its seconds, and the limit in words.
+        what: The counted calls, in words: "tool calls".
+        per_minute: Most calls per minute; None: no limit.
+        left_ms: Returns the rest of the run's time; None if that is not bounded.
+        tell: Called before each wait with its seconds, and the limit in words.
     """
 
     def __init__(
@@ -46,10 +46,10 @@ class Pace:
         self._times: list[float] = []
 
     async def admit(self) -> str | None:
-        """Wait until the next one may pass, and count it. Cancelling ends the wait and counts nothing.
+        """Wait until the next call is allowed, and count it. Cancelling ends the wait and counts nothing.
 
         Returns:
-            Why it cannot pass: the wait does not fit into the run's time, and was not begun. None: it may.
+            None if the call is allowed; else the reason: the wait would exceed the run's time, and was not begun.
         """
         if self._most is None:
             return None
@@ -74,14 +74,14 @@ class Pace:
         return None
 
     def notes(self) -> list[float]:
-        """When the last ones passed, in seconds since 1970: what has to be known to go on counting."""
+        """Times of the latest calls, in seconds since 1970: what a later process needs to continue counting."""
         return [] if self._most is None else self._times[-self._most :]
 
     def take_up(self, noted: Mapping[str, Any], name: str, *, is_unsure: bool = False) -> None:
-        """Go on from what an earlier process has noted under a name.
+        """Continue from the times that an earlier process has recorded under a name.
 
         Args:
-            is_unsure: One more may have passed since the notes were made: it counts as of now.
+            is_unsure: Another call may have followed the recorded ones: count one as of now.
         """
         now = self._now()
         self._times = sorted(min(float(at), now) for at in noted.get(name) or ())  # the clock may have been set back

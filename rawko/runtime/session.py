@@ -1,6 +1,6 @@
-"""What the actors of one tree share: the journal and its numbering, the inspection stream, the log, the ids.
+"""Data shared by the actors of one tree: the journal and its numbering, the inspection stream, the log, the ids.
 
-The commit order lives here: step, journal commit, inspect; the actor starts the effects afterwards.
+`commit` implements the commit order: step, journal commit, inspect; the actor starts the effects afterwards.
 """
 
 from __future__ import annotations
@@ -24,13 +24,16 @@ from rawko.runtime.journal import Journal, MemoryJournal, StepRecord, record_of
 from rawko.runtime.replay.recorded import Recorded
 
 _COMMIT_RETRIES_S = (0.05, 0.2, 1.0, 2.0, 4.0, 8.0)
-"""A commit is tried again before a model call would have to be repeated; a database may take that long to restart."""
+"""Retries of a commit, since a failure would make the run repeat a model call; a database may take that long to
+restart.
+"""
 
 CHECKPOINT_EVERY = 200
-"""Rows between two full snapshots, at least."""
+"""Fewest rows between two full snapshots."""
 CHECKPOINT_SHARE = 8
-"""They grow further apart with the run: a snapshot costs as much as the run is long, so that taking them at a fixed
-distance would make each step dearer than the one before. A resume replays an eighth of the run at most."""
+"""A snapshot is due only after an eighth of the run's rows, too: its size grows with the run, so that a fixed
+distance would make each step more expensive. A resume replays at most an eighth of the run.
+"""
 
 T = TypeVar("T")
 LogWriter = Callable[[str, str, Mapping[str, Any]], None]
@@ -38,30 +41,27 @@ LogWriter = Callable[[str, str, Mapping[str, Any]], None]
 
 
 class Session:
-    """One run: a tree of actors and what they have in common.
+    """One run: a tree of actors and their shared data.
 
     Args:
         run: Id of the run; a new one by default.
-        log: Where `log` lines go; `logging` by default.
-        opening: Makes the notes of the first row.
-        notes: Asked for each row that ends an invocation: what has to be known when the run goes on from there.
-        transient: Events whose steps need not be remembered, because what they tell is told again as a whole: pieces
-            of a text that is journaled when it is complete. A step of such an event that leaves the configuration as
-            it is, and starts nothing, gets no row: after a resume it has not happened. Nothing that lasts may be
-            computed from what it changes.
-        recorded: What the run goes on from; if another process has added to it meanwhile, nothing is written.
-        monitors: Watch every machine of the tree that they are for; a violation ends the whole run, unless the monitor
-            says otherwise.
-        remembered: What monitors knew when the run was left, by path of the machine, then by name of the monitor.
-        kept: Events of the stream that are kept for late consumers. With 0 and without a journal nothing is remembered:
-            a run that will not be looked at or resumed costs the same however long it is.
-
-    Attributes:
-        turn: Held by the one actor that steps; see `rawko.runtime.actor`.
-        is_whole: The one that holds the turn is between two steps: all of the latest has been committed and begun.
-        stream: What happens in the tree; it is closed when the last actor has ended.
-        steps: Taken by all actors of the tree so far.
-        http: Carries events by HTTP; None: nothing does (see `rawko.runtime.scxml.http_events`).
+        log: Receives log lines; `logging` by default.
+        opening: Returns the notes of the first row.
+        notes: Called for each row that ends an invocation: returns data for a later resume.
+        transient: Events whose steps need no row, because their content is repeated later as a whole: pieces of a text
+            that is journaled when it is complete. A step of such an event that keeps the configuration and starts
+            nothing gets no row: a resume does not repeat it. Nothing that lasts may be computed from its changes.
+        recorded: The rows that the run continues from; if another process has added rows since, nothing is written.
+        monitors: Watch every machine of the tree that they apply to; a violation ends the whole run, unless the monitor
+            specifies otherwise.
+        remembered: Snapshots of monitors when the run was left, by path of the machine, then by name of the monitor.
+        kept: Number of stream events stored for later readers. With 0 and without a journal nothing is stored: the cost
+            of a step then does not depend on the length of the run.
+        turn: Lock of the one actor that steps; see `rawko.runtime.actor`.
+        is_whole: The holder of `turn` is between two steps: the latest step is committed and its effects started.
+        stream: The inspection stream of the tree; closed when the last actor has ended.
+        steps: Number of steps of all actors of the tree.
+        http: Carries events over HTTP; None if nothing does (see `rawko.runtime.scxml.http_events`).
     """
 
     def __init__(
@@ -101,10 +101,10 @@ class Session:
         self._checkpointed = 0
 
     async def commit(self, actor: Member, step: Step) -> None:
-        """Write a step, then show it. The caller holds the turn.
+        """Write a step to the journal, then publish it. The caller holds `turn`.
 
         Raises:
-            JournalError: It was not written.
+            JournalError: The step was not written.
         """
         self.steps += 1
         if not self._is_remembered:
@@ -122,13 +122,13 @@ class Session:
         notes = self.notes_of(step)
         record = record_of(step, run=self.run, seq=self._seq + 1, epoch=self._epoch, actor=actor.path, notes=notes)
         await _persistently(lambda: self.journal.append(record))
-        if self._seq or self._opening is None:  # the opening stays in its row, and in no checkpoint
+        if self._seq or self._opening is None:  # the opening is only in the first row, not in checkpoints
             self._last_notes = notes or self._last_notes
         self._seq = record.seq
         self._show(record, step, row=record.seq)
 
     def notes_of(self, step: Step) -> dict[str, Any] | None:
-        """What the row of a step is to say beside it, for those who go on from there; None: nothing new."""
+        """The notes for a step's row, for a later resume; None if nothing has changed."""
         if not self._seq and self._opening is not None:
             return self._opening()
         if self._notes is not None and step.event is not None and _is_end(step.event.name):
@@ -137,7 +137,7 @@ class Session:
 
     @property
     def rows(self) -> int:
-        """Number of the latest row, as far as this session has written or gone on from one; 0 before its first."""
+        """Number of the latest row that this session has written or continued from; 0 before the first."""
         return self._seq
 
     async def _begin(self) -> None:
@@ -148,7 +148,7 @@ class Session:
             message = f"run {self.run!r} has gone on elsewhere, from row {known.last_seq} to {found}: resume it again"
             raise JournalError(message, is_retryable=False)
         self._epoch, self._seq, self._checkpointed = epoch, found, found
-        if known is not None:  # what a resume had to replay counts, however often a run is killed
+        if known is not None:  # rows that a resume had to replay count, too, even if the run is killed often
             self._checkpointed = 0 if known.checkpoint is None else known.checkpoint[0]
 
     def _show(self, record: StepRecord, step: Step, *, row: int | None) -> None:
@@ -168,14 +168,17 @@ class Session:
 
     @property
     def is_checkpoint_due(self) -> bool:
-        """Every CHECKPOINT_EVERY rows, or more."""
+        """Whether CHECKPOINT_EVERY rows, and the share CHECKPOINT_SHARE of the run, have been written since the last
+        one.
+        """
         since = self._seq - self._checkpointed
         return since >= CHECKPOINT_EVERY and since >= self._seq // CHECKPOINT_SHARE
 
     async def checkpoint(self) -> None:
-        """Keep a full snapshot of the tree. The caller holds the turn.
+        """Store a full snapshot of the tree. The caller holds `turn`.
 
-        One that cannot be written only makes a resume replay more: it is logged, and tried again with the next row.
+        A failure is logged and retried with the next row: without the checkpoint a resume replays more, but loses
+        nothing.
         """
         root = self._root
         if root is None:
@@ -191,7 +194,7 @@ class Session:
             self._checkpointed = self._seq
 
     def log(self, actor: Member, message: str, level: str, data: Mapping[str, Any]) -> None:
-        """Write a log line and show it."""
+        """Write a log line and publish it in the stream."""
         if self.stream.is_heard:
             self.stream.publish("log", actor.path, actor.now(), message=message, level=level, data=dict(data))
         self._write(level, message, {"run": self.run, "actor": actor.path, **fields_of(data)})
@@ -205,7 +208,7 @@ class Session:
             )
 
     def register(self, actor: Member) -> None:
-        """Make an actor known by its path and, if it has one, its system id. The first is the tree's root."""
+        """Register an actor under its path and, if it has one, its system id. The first actor is the tree's root."""
         if self._root is None:
             self._root = actor
         if self._monitors:
@@ -232,7 +235,7 @@ class Session:
 
 
 def _is_passing(step: Step, transient: Collection[str]) -> bool:
-    """Whether a step need not be remembered: an event of that kind, and nothing but the context has changed."""
+    """Whether a step needs no row: its event is transient, and it changed nothing but the context."""
     if step.event is None or step.event.name not in transient:
         return False
     is_moved = any(micro.entered_states or micro.exited_states for micro in step.steps)
@@ -240,12 +243,12 @@ def _is_passing(step: Step, transient: Collection[str]) -> bool:
 
 
 def _is_end(event: str) -> bool:
-    """Whether an event ends an invocation: then something of the world was used up."""
+    """Whether an event ends an invocation, so that budgets may have been used."""
     return event.startswith(("done.invoke.", "error.invoke."))
 
 
 async def _persistently(write: Callable[[], Awaitable[T]]) -> T:
-    """Write to the journal, a few times if need be."""
+    """Write to the journal, with retries."""
     for delay_s in _COMMIT_RETRIES_S:
         try:
             return await write()
@@ -259,7 +262,8 @@ async def _persistently(write: Callable[[], Awaitable[T]]) -> T:
 def write_log(level: str, message: str, data: Mapping[str, Any]) -> None:
     """Write to the logger "rawko" of Python's `logging`: the message, then the fields, which are also `record.fields`.
 
-    A level that `logging` does not know counts as info. Without any configuration warnings and errors go to standard
+    Unknown levels count as info. Without any configuration warnings and errors go to standard error; nothing is ever
+    written to standard output.
     error, and nothing ever goes to standard output.
     """
     number = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)

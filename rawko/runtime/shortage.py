@@ -1,7 +1,7 @@
-"""What this process, or the machine that it runs on, has run out of: no fault of a tool, a model or a chart.
+"""Detects that this process, or its machine, has run out of a resource, which is no fault of a tool, model or chart.
 
-The caller cannot do better in a moment, and nothing else is to be tried: the run stops where it stands, and
-goes on once there is more.
+Retrying at once or trying something else would not help: the run stops in its present state, and continues once the
+resource is available again.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ _OF_STATE: Final = _OF_PROCESS | _OF_DISK | {errno.EROFS, errno.EAGAIN}
 
 
 class Shortage(Exception):
-    """Something has run out; the message says what."""
+    """A resource has run out; the message says which."""
 
 
 def shortage_of(error: BaseException, *, is_own: bool = False, is_writing: bool = False) -> str | None:
-    """What has run out, if that is what an error, or one that has led to it, says; None otherwise.
+    """The resource that has run out according to an error or one of its causes; None if none has.
 
     Args:
-        is_own: The error met files and processes of our own, and none that an agent has named: then a disk that
-            refuses counts.
-        is_writing: A file that an agent has named was written: then a full or broken disk counts. A read-only one does
-            not, since a folder that the agent need not write may be mounted so.
+        is_own: The error came from rawko's own files and processes, not from paths that an agent named: then a disk
+            that refuses counts.
+        is_writing: A file that an agent named was written: then a full or broken disk counts. A read-only one does not,
+            since a folder may be mounted read-only on purpose.
     """
     codes = _OF_STATE if is_own else _OF_PROCESS | _OF_DISK if is_writing else _OF_PROCESS
     for one in _behind(error):

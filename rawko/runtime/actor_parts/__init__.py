@@ -1,4 +1,4 @@
-"""What an actor is made of: its inbox, its invocations, the effects of its steps, those who wait for it and watch it.
+"""Parts of an actor: inbox, invocations, effects, waiters, subscribers and observers.
 
-The parts see an actor through the protocols in `members`; the whole is `rawko.runtime.actor`.
+The parts access an actor through the protocols in `members`; `rawko.runtime.actor` puts them together.
 """

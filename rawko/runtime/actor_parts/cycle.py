@@ -1,7 +1,7 @@
-"""An actor's cycle: take in what has come, step, commit, begin the effects, tell; or sleep until something is due.
+"""An actor's cycle: process the inbox, step, commit, start effects, notify; or sleep until something is due.
 
-Commit order, for every macrostep: step, journal commit, inspect, start effects. One actor of a tree steps at a time,
-from the step to the start of its effects, so that a snapshot of the tree never holds half of one.
+Commit order, for every macrostep: step, journal commit, inspect, start effects. Only one actor of a tree is between
+step and start of effects at a time, so that a snapshot of the tree never contains half a step.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from rawko.runtime.actor_parts.subscribers import Subscribers
 from rawko.runtime.actor_parts.waiting import Requests, Waiters
 
 STEPS_IN_A_ROW = 50
-"""After so many steps without a pause the others in the loop get a turn."""
+"""After so many steps without a pause the actor yields to other tasks of the loop."""
 
 
 class Cycle:
-    """The steps of one actor, until its machine has finished, something has failed, or it is to stop.
+    """Runs the steps of one actor, until its machine has ended, a step has failed, or it is stopped.
 
     Args:
         parent: The machine that invoked it.
-        snapshot: Where it goes on from; None: it starts.
+        snapshot: The snapshot that it continues from; None: it starts anew.
 
     Attributes:
-        begun: Set when the machine stands where it starts or goes on, or has ended.
-        is_stopping: It is to stop before the next step.
-        is_halted: It is to take no step any more, not even the first one.
-        error: What it failed with.
+        begun: Set when the machine is in its first or restored configuration, or has ended.
+        is_stopping: It stops before the next step.
+        is_halted: It takes no further step, not even a first one.
+        error: The error that ended it.
         last_step: The step that was committed last.
     """
 
@@ -64,12 +64,12 @@ class Cycle:
         self.last_step: Step | None = None
 
     async def run(self) -> None:
-        """Take steps to the end. What the machine or the journal raises is raised here."""
+        """Run steps to the end. Raises errors of the machine and the journal."""
         await self._begin()
         steps, waiting = 0, self.inbox.waiting
         while not self.is_stopping and self.error is None and not self._interpreter.final:
-            self.rest.is_woken = False  # all that it could have been woken for is looked at now
-            if waiting:  # one at a time: what waits stays within the inbox's bound
+            self.rest.is_woken = False  # everything that it can be woken for is checked below
+            if waiting:  # one at a time: the rest counts for the inbox's bound
                 self.inbox.take_in()
             if await self._step():
                 steps += 1
@@ -81,21 +81,21 @@ class Cycle:
                 await self._sleep()
 
     def halt(self) -> None:
-        """Take no step any more, nor any machine below: what invoked it has stopped it, and its end takes a while."""
+        """Take no further step, in this actor and its child machines, while they are being stopped."""
         self.is_stopping = self.is_halted = True
         for child in self.invocations.children.values():
             child.halt()
 
     async def stop_invoked(self) -> None:
-        """Stop all that the machine has invoked, and wait until it has ended."""
+        """Stop all invocations of the machine, and wait until they have ended."""
         self.rest.end()
         await self.invocations.close()
 
     def end(self, why: Callable[[], Exception]) -> None:
-        """Let go of all who wait.
+        """Release all waiters after the end.
 
         Args:
-            why: Makes the error for those whose event will not be taken.
+            why: Returns the error for senders whose event will not be processed.
         """
         self.begun.set()
         self.rest.idle.set()
@@ -130,11 +130,11 @@ class Cycle:
         )
 
     async def _step(self) -> bool:
-        """One macrostep, committed, its effects begun; False if nothing was due."""
+        """Run one macrostep, commit it and start its effects; False if nothing was due."""
         turn = self._tree.turn
         await turn.acquire()
         try:
-            if self.is_halted:  # while it waited for its turn
+            if self.is_halted:  # halted while it waited for its turn
                 return False
             try:
                 step = self._interpreter.execute_once()
@@ -149,10 +149,10 @@ class Cycle:
         return True
 
     def _take_instead(self, violated: MonitorViolated) -> None:
-        """The machine takes the event that a monitor knows in the place of the one that it objects to.
+        """Queue the event that a monitor allows instead of the refused one.
 
         Raises:
-            MonitorViolated: There is none.
+            MonitorViolated: The monitor allows none.
         """
         event, instead = violated.event, violated.instead
         if event is None or instead is None:
@@ -179,12 +179,12 @@ class Cycle:
             raise failed from failed.error
 
     async def _sleep(self) -> None:
-        """Wait for an event or for what is due next."""
+        """Sleep until an event arrives or a timer is due."""
         due = None if self._is_simulated else self._interpreter.next_due()
         await self.rest.until_woken(None if due is None else max(due - self._interpreter.clock.time, 0.0))
 
 
 def _moves_timers(snapshot: Mapping[str, Any] | None) -> bool:
-    """Whether a timer's deadline depends on when the machine was restored: then the journal must know when that was."""
+    """Whether a timer's due time depends on the time of the restore: the journal must then record that time."""
     timers = () if snapshot is None else snapshot["timers"]
     return any(policy != "original" for *_, policy, _ in timers)

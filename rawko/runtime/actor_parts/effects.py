@@ -1,4 +1,4 @@
-"""What a committed step asks for, begun: actors started and stopped, events delivered, observers told."""
+"""Carries out the effects of a committed step: starts and stops actors, delivers events, notifies observers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rawko.runtime.failures import UNDELIVERED, hears_undelivered, undelivered_d
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """The machine that invoked an actor, under which id and number.
+    """The machine that invoked an actor, with the id and number of the invocation.
 
     Attributes:
-        hears_end: The last step itself queues the end for it, right after the events that the step sent.
+        hears_end: The actor's last step queues `done.invoke` at the parent itself, right after the events that it sent.
     """
 
     actor: Member
@@ -28,7 +28,7 @@ class Parent:
 
 
 class Effects:
-    """Begins the effects of one actor's steps, in order. Nothing here waits."""
+    """Starts the effects of one actor's steps, in order. Nothing here waits."""
 
     def __init__(self, owner: Member, invocations: Invocations, parent: Parent | None) -> None:
         self._owner = owner
@@ -37,23 +37,23 @@ class Effects:
         self._hears_undelivered = hears_undelivered(owner.interpreter.chart)
 
     def tell_end(self, output: Any) -> None:
-        """The machine has finished: a parent in SCXML hears of it with what was sent last."""
+        """If the parent's chart is SCXML, queue this machine's end there, after the events sent last."""
         if self._parent is not None and self._parent.hears_end:
             self._parent.actor.incoming.completed(self._parent.id, self._parent.number, output)
 
     def can_reach(self, to: str) -> bool:
-        """Whether an event could be delivered now."""
+        """Whether an event could be delivered to a recipient now."""
         if to == "parent":
             return self._parent is not None
         return self._receiver(to) is not None
 
     def _receiver(self, to: str) -> Member | None:
-        """The actor that takes events under an id, a path or a system id."""
+        """The actor that accepts events under an id, a path or a system id; None if there is none."""
         target = self._invocations.child(to) or self._owner.session.actors.get(to)
         return target if target is not None and target.takes_events else None
 
     def begin(self, effect: Effect) -> None:
-        """Begin one effect."""
+        """Start one effect."""
         match effect:  # the most frequent first
             case LogLine():
                 self._owner.session.log(self._owner, effect.message, effect.level, effect.data)
@@ -99,7 +99,7 @@ class Effects:
         told = undelivered_data(owner.interpreter.chart, to, event, data, reason)
         if owner.interpreter.chart.errors == "scxml":
             owner.incoming.tell_first(UNDELIVERED, told)
-        elif to == "parent" and self._parent is None:  # a machine that runs on its own has none, which is no failure
+        elif to == "parent" and self._parent is None:  # a machine without a parent: no failure
             return
         elif self._hears_undelivered:
             owner.incoming.tell(UNDELIVERED, told)

@@ -1,4 +1,6 @@
-"""What reaches a machine from outside of its steps: events, results of what it invoked, news of the runtime's own."""
+"""Passes events and results from outside of a machine's steps to its inbox: sent events, ends of invocations,
+failures.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,10 @@ from rawko.runtime.actor_parts.inbox import Inbox
 
 
 class Incoming:
-    """Puts calls into a machine's inbox, in the order in which they come.
+    """Adds calls to a machine's inbox, in the order of arrival.
 
     Args:
-        wake: Called whenever there is something new to look at.
+        wake: Called after each addition.
     """
 
     def __init__(self, interpreter: Interpreter, inbox: Inbox, wake: Callable[[], None]) -> None:
@@ -36,50 +38,52 @@ class Incoming:
             self._enqueue(lambda: self._interpreter.deliver(id, number, event, data, was_running=True))
 
     def completed(self, id: str, number: int, output: Any) -> None:
-        """An invoked actor has finished."""
+        """Queue the result of an invoked actor."""
         if not self._hears_late:
             self._enqueue(lambda: self._interpreter.complete_invocation(id, number, output))
         elif self._is_end_new(id, number):
             self._enqueue(lambda: self._interpreter.complete_invocation(id, number, output, was_running=True))
 
     def failed(self, id: str, number: int, error: Mapping[str, Any]) -> None:
-        """An invoked actor has failed."""
+        """Queue the failure of an invoked actor."""
         if not self._hears_late:
             self._enqueue(lambda: self._interpreter.fail_invocation(id, number, error))
         elif self._is_end_new(id, number):
             self._enqueue(lambda: self._interpreter.fail_invocation(id, number, error, was_running=True))
 
     def _is_end_new(self, id: str, number: int) -> bool:
-        """SCXML hears what came while an actor was running, even if its state was left meanwhile; its end once."""
+        """Whether an end must be queued: SCXML accepts events sent while an actor was running, even if its state was
+        exited since; its end once.
+        """
         if number in self._ends_heard or not self.invokes(id, number):
             return False
         self._ends_heard.add(number)
         return True
 
     def tell(self, event: str, data: Mapping[str, Any]) -> None:
-        """Queue an event of the runtime's own, whatever the inbox's bound."""
+        """Queue an event of the runtime itself, regardless of the inbox's bound."""
         self.queue(make_event(event, data))
 
     def tell_first(self, event: str, data: Mapping[str, Any]) -> None:
-        """As `tell`, before everything that waits: where errors are events, they are internal ones."""
+        """As `tell`, but before all queued events: used where errors are events, which are internal ones."""
         made = make_event(event, data)
         self._enqueue(lambda: self._interpreter.queue_first(made))
 
     def invokes(self, id: str, number: int) -> bool:
-        """Whether that very invocation is running."""
+        """Whether the invocation with this id and number is running."""
         invocation = self._interpreter.invocations.get(id)
         return invocation is not None and invocation.number == number
 
     def require_room(self) -> None:
-        """Refuse to queue above the inbox's bound.
+        """Refuse an event at the inbox's bound.
 
         Raises:
-            InboxFull: Too many events are waiting.
+            InboxFull: The bound is reached.
         """
         self._inbox.require_room()
 
     async def room(self) -> None:
-        """Wait until the inbox has room: iterators are slowed down to the machine's pace."""
+        """Wait until the inbox has room, so that iterators yield no faster than the machine steps."""
         await self._inbox.room()
 
     def _enqueue(self, action: Callable[[], object]) -> None:

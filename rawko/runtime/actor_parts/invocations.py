@@ -1,7 +1,7 @@
 """Running invocations: async functions, async iterators and child machines, one task each.
 
-A stop is a cancellation; whatever starts next in the same actor waits until the stopped one has really ended, so
-that a tool's processes are gone before the workspace is looked at.
+Stopping cancels the task; the next start in the same actor waits until the stopped task has ended, so that a tool's
+processes are gone before the workspace is captured.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from rawko.runtime.failures import failure_of
 from rawko.runtime.fan_out.machine import calls_each, fan_out
 
 ENDS_ALL = (JournalError, MonitorViolated, SubscriberFailed)
-"""What ends the whole tree and not only the child that it happened in: no machine could mend it."""
+"""Errors that end the whole tree and not only the child in which they occur: no machine could handle them."""
 STOP_DEADLINE_S = 20.0
-"""How long a later start waits for a stopped actor to end."""
+"""Longest time that a later start waits for a stopped actor to end."""
 
 
 @dataclass(slots=True)
@@ -40,12 +40,13 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What is bound to an actor's name, and how it is called.
+    """The actor that is bound to a name, and its calling convention.
 
     Attributes:
-        bound: What is bound to the name: `logic`, or the actor that it calls once per item.
-        wants_scope: With the scope as its second argument.
-        is_async: It is an `async def`, perhaps with arguments bound; else its answer says what is to be done with it.
+        bound: The object bound to the name: `logic` itself, or the actor that `logic` calls once per item.
+        wants_scope: It takes the scope as its second argument.
+        is_async: It is an `async def`, perhaps with arguments bound; otherwise its return value decides how it is
+            handled.
     """
 
     logic: Any
@@ -58,7 +59,7 @@ class Way:
 
 
 class ActorScope:
-    """What an invoked function may do besides returning; see `rawko.runtime.actor_kinds.Scope`."""
+    """The calls that an invoked function may make; see `rawko.runtime.actor_kinds.Scope`."""
 
     def __init__(self, owner: Member, effect: StartInvocation) -> None:
         self._owner = owner
@@ -89,10 +90,10 @@ class Invocations:
         self._ways: dict[tuple[str, bool], Way] = {}
 
     def start(self, effect: StartInvocation) -> None:
-        """Begin an invocation; its result comes back as an event."""
+        """Start an invocation; its result comes back as an event."""
         owner, id, number = self._owner, effect.id, effect.number
         child: Member | None = None
-        try:  # a child machine exists at once, so that what is sent to it in this very step arrives
+        try:  # create a child machine at once, so that events sent to it in this step arrive
             way = self._way(effect)
             logic = way.logic
             if isinstance(logic, ChildFactory):
@@ -110,12 +111,12 @@ class Invocations:
         self._running[id] = Running(id, number, task, child)
 
     def _way(self, effect: StartInvocation) -> Way:
-        """How an actor is called; what is bound to a name may be bound anew."""
+        """The actor for a name, cached until the name is bound anew."""
         src, interpreter = effect.src, self._owner.interpreter
         bound = interpreter.bindings.get("actor", src)
         is_each = calls_each(interpreter.chart, effect.state, effect.id)
         known = self._ways.get((src, is_each))
-        if known is None or known.bound is not bound:  # looking at a signature costs more than the call
+        if known is None or known.bound is not bound:  # inspecting a signature costs more than the call
             logic = fan_out(src, bound) if is_each else bound
             is_of_ours = isinstance(logic, ChildFactory | Immediate)
             wants_scope = not is_of_ours and takes_scope(logic)
@@ -123,19 +124,19 @@ class Invocations:
         return known
 
     def stop(self, id: str, number: int) -> None:
-        """End an invocation; nothing of it will be heard any more."""
+        """End an invocation; its later events are dropped."""
         running = self._running.get(id)
         if running is None or running.number != number:
             return
         del self._running[id]
-        if running.child is not None:  # its end takes a while; no row of it may follow the one that stops it
+        if running.child is not None:  # its end takes a while; no row of it may follow the row of the stop
             running.child.halt()
         self._ending.add(running.task)
         running.task.add_done_callback(self._ending.discard)
         running.task.cancel()
 
     def child(self, id: str) -> Member | None:
-        """The child machine that runs under an id."""
+        """The child machine that runs under an id; None if there is none."""
         running = self._running.get(id)
         return running.child if running is not None else None
 
@@ -146,11 +147,11 @@ class Invocations:
 
     @property
     def are_ended(self) -> bool:
-        """Whether none is running, and none that was stopped is still ending."""
+        """Whether no invocation is running, and no stopped one is still ending."""
         return not self._running and not self._ending
 
     async def close(self) -> None:
-        """Stop everything and wait until it has ended."""
+        """Stop all invocations and wait until they have ended."""
         for running in tuple(self._running.values()):
             self.stop(running.id, running.number)
         await self._until_ended(tuple(self._ending))
@@ -173,12 +174,12 @@ class Invocations:
         child: Member | None,
         before: tuple[asyncio.Task[None], ...],
     ) -> None:
-        """Run one invocation to its end and report the end to the owner. A defect in this module ends the owner."""
+        """Run one invocation and report its end to the owner. A defect in this module ends the owner."""
         try:
             if before:
                 await self._until_ended(before)
             await self._drive(effect, way, logic, child)
-        except Exception as error:  # noqa: BLE001 - the owner's, or the journal's: raised to those who wait for the owner
+        except Exception as error:  # noqa: BLE001 - of the owner or the journal: raised to callers who wait for it
             self._owner.crash(error)
         finally:
             running = self._running.get(effect.id)
@@ -199,7 +200,7 @@ class Invocations:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            owner.incoming.failed(id, number, failure_of(error))  # it cancelled itself; it was not stopped
+            owner.incoming.failed(id, number, failure_of(error))  # it cancelled itself
         except Exception as error:
             if isinstance(error, ActorCrashed) and isinstance(error.error, ENDS_ALL):
                 raise error.error from error
@@ -213,11 +214,11 @@ class Invocations:
         return await result if inspect.isawaitable(result) else result
 
     async def _iterate(self, effect: StartInvocation, events: AsyncIterator[Any]) -> Any:
-        """Deliver what an iterator yields to the machine, in order, at the pace at which it takes it (C-25)."""
+        """Deliver yielded events to the machine, in order, no faster than it processes them (C-25)."""
         output: Any = None
         try:
             async for item in events:
-                if not self._owner.incoming.invokes(effect.id, effect.number):  # it goes on though it was stopped
+                if not self._owner.incoming.invokes(effect.id, effect.number):  # it was stopped, but still yields
                     break
                 if isinstance(item, Done):
                     output = item.output
@@ -245,7 +246,7 @@ class Invocations:
 
 
 def takes_scope(logic: Callable[..., Any]) -> bool:
-    """Whether an actor function wants the scope as its second argument."""
+    """Whether an actor function takes the scope as its second argument."""
     parameters = inspect.signature(logic).parameters.values()
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return len(positional) >= 2 or any(p.kind is p.VAR_POSITIONAL for p in parameters)

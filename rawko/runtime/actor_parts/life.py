@@ -1,6 +1,7 @@
-"""An actor's life: begun as a task of the loop, then finished, stopped or crashed; those who wait are told which.
+"""Start and end of an actor: it is started as a task of the loop, and then finishes, crashes or is stopped.
 
-What happens in between is the cycle's. An error is told once: to the first who waits for the end, or who reads it.
+`cycle` runs the steps in between. A crash is reported once: to the first caller who waits for the end, or reads
+`error`.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from rawko.runtime.errors import ActorCrashed, ActorStopped, JournalError
 
 
 class Life:
-    """The life of one actor.
+    """The start and end of one actor.
 
     Attributes:
-        is_ended: Whether it has finished, crashed or been stopped. Asked with every event, hence no call.
-        place: Its id in a journal, held while it lives; None without a journal of its own.
-        task: What runs it; None before it has begun.
+        is_ended: Whether it has finished, crashed or been stopped. An attribute, since it is read for each event.
+        place: Its id in a journal, locked while it runs; None without its own journal.
+        task: The task that runs it; None before the start.
         is_error_told: Whether a caller has read or caught the error that it crashed with.
     """
 
@@ -34,7 +35,7 @@ class Life:
         self.is_error_told = False
 
     async def take_place(self) -> None:
-        """Hold its id, unless it has begun.
+        """Lock the actor's id, unless it has started.
 
         Raises:
             ActorExists, ActorInUse, JournalError: See `Place.take`.
@@ -43,7 +44,7 @@ class Life:
             await self.place.take()
 
     def start(self) -> None:
-        """Begin, in the current loop; a second call does nothing."""
+        """Start the task in the current loop; a second call does nothing."""
         if self.task is None:
             self.task = asyncio.get_running_loop().create_task(self._run(), name=f"actor {self._owner.path}")
 
@@ -57,10 +58,10 @@ class Life:
             await self.place.give_back()
 
     async def until_finished(self) -> None:
-        """Begin, and wait until the machine has finished; one who is cancelled while waiting stops the actor.
+        """Start the actor, and wait until its machine has ended; if the waiting task is cancelled, stop the actor.
 
         Raises:
-            ActorCrashed, ActorStopped: It ended otherwise.
+            ActorCrashed, ActorStopped: It crashed, or was stopped.
             ActorExists, ActorInUse: Another actor has the id.
         """
         await self.take_place()
@@ -76,16 +77,16 @@ class Life:
             raise ActorStopped(self._owner.path, "finishing", self._owner.configuration)
 
     def raise_untold(self) -> None:
-        """At the end of `async with`.
+        """Raise a crash that no caller has seen, at the end of `async with`.
 
         Raises:
-            ActorCrashed: It has crashed, and nothing has told so yet.
+            ActorCrashed: The actor has crashed, and no caller has read or caught the error.
         """
         if self._cycle.error is not None and not self.is_error_told:
             raise self.crashed()
 
     def crashed(self) -> ActorCrashed:
-        """The crash as an exception; told once, it is not raised again at the end of `async with`."""
+        """The crash as an exception; marks it as reported, so that `async with` does not raise it again."""
         assert self._cycle.error is not None
         self.is_error_told = True
         crashed = ActorCrashed(self._owner.path, self._cycle.error)
@@ -93,7 +94,7 @@ class Life:
         return crashed
 
     def ended_before(self, wanted: str) -> Exception:
-        """The error for those who waited in vain for something."""
+        """The error for callers who waited for something that can no longer happen."""
         if self._cycle.error is not None:
             return self.crashed()
         return ActorStopped(self._owner.path, wanted, self._owner.configuration)
@@ -104,7 +105,7 @@ class Life:
             if self.place is not None:
                 await self.place.take()
             await self._cycle.run()
-        except Exception as error:  # noqa: BLE001 - the machine's or the journal's: raised to those who wait
+        except Exception as error:  # noqa: BLE001 - of the machine or the journal: raised to callers who wait
             self._cycle.error = error
         finally:
             await self._close()

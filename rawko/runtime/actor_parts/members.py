@@ -1,4 +1,4 @@
-"""An actor and its tree as the parts of an actor see them: protocols, so that no part imports the whole."""
+"""Protocols of an actor and its tree for the parts of an actor, so that no part imports the whole."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from rawko.runtime.inspection import InspectionStream
 
 
 class HttpSender(Protocol):
-    """Carries events by HTTP; see `rawko.runtime.scxml.http_events`."""
+    """Carries events over HTTP; see `rawko.runtime.scxml.http_events`."""
 
     def location(self, path: str) -> str:
         """The address of the actor with that path."""
         ...
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run something that ends with the sender."""
+        """Run a coroutine as a task that is cancelled when the sender ends."""
         ...
 
     async def post(self, url: str, event: str, data: Mapping[str, Any]) -> None:
         """Send an event.
 
         Raises:
-            RuntimeFault: It was not delivered.
+            RuntimeFault: The event was not delivered.
         """
         ...
 
 
 class Tree(Protocol):
-    """What the actors of one tree share; see `rawko.runtime.session`."""
+    """Data shared by the actors of one tree; see `rawko.runtime.session`."""
 
     http: HttpSender | None
     is_whole: bool
@@ -54,16 +54,16 @@ class Tree(Protocol):
     def is_checkpoint_due(self) -> bool: ...
 
     def register(self, actor: Member) -> None:
-        """The actor has begun."""
+        """Register an actor that starts."""
 
     def forget(self, actor: Member) -> None:
-        """The actor has ended."""
+        """Remove an actor that has ended."""
 
     async def commit(self, actor: Member, step: Step) -> None:
-        """Write a step, then show it.
+        """Write a step to the journal, then publish it.
 
         Raises:
-            JournalError: It was not written.
+            JournalError: The step was not written.
         """
         ...
 
@@ -81,7 +81,7 @@ class Member(Protocol):
 
     @property
     def started_from(self) -> Mapping[str, Any] | None:
-        """The snapshot that it went on from; None where it began from the start."""
+        """The snapshot that the actor continued from; None if it started anew."""
 
     @property
     def session(self) -> Tree: ...

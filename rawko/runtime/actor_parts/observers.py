@@ -1,4 +1,6 @@
-"""Callbacks that watch a run and cannot change it: one that raises is dropped and reported, the run goes on."""
+"""Callbacks that observe a run and cannot change it: a callback that raises is dropped and reported; the run
+continues.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,13 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 class Observers(Generic[C]):
-    """Callbacks of one kind, told in the order in which they came.
+    """Callbacks of one kind, called in the order in which they were added.
 
     Args:
-        report: Called with a message where a callback has raised.
+        report: Called with a message when a callback has raised.
 
     Attributes:
-        callbacks: In order; others only look whether there are any.
+        callbacks: In order; other modules only check whether there are any.
     """
 
     def __init__(self, report: Callable[[str], None]) -> None:
@@ -23,7 +25,7 @@ class Observers(Generic[C]):
         self._report = report
 
     def add(self, callback: C) -> Callable[[], None]:
-        """Tell `callback` from now on; returns what ends it."""
+        """Call `callback` from now on; returns a function that removes it."""
         self.callbacks.append(callback)
         return lambda: self._remove(callback)
 
@@ -32,10 +34,10 @@ class Observers(Generic[C]):
             self.callbacks.remove(callback)
 
     def tell(self, *news: Any) -> None:
-        """Call all of them."""
+        """Call all callbacks."""
         for callback in tuple(self.callbacks):
             try:
                 callback(*news)
-            except Exception as error:  # noqa: BLE001 - foreign code; what watches must not be able to stop a run
+            except Exception as error:  # noqa: BLE001 - foreign code; an observer must not be able to stop a run
                 self._remove(callback)
                 self._report(f"observer {callback!r} raised {type(error).__name__}: {error}; it is told nothing more")

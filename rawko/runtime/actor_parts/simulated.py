@@ -1,4 +1,4 @@
-"""Simulated time for a tree of actors: the clock moves from one due time to the next, and all of them take steps."""
+"""Simulated time for a tree of actors: moves the clock from one due time to the next, and lets all actors step."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rawko.interpreter.errors import MacrostepLimitError
 from rawko.runtime.actor_parts.members import Member
 
 LOOK_EVERY_S = 0.25
-"""How often a tree that does not settle is looked at."""
+"""Interval at which a tree that does not settle is checked."""
 QUIET_TURNS = 20
-"""Turns of the loop without news, after which a tree counts as settled."""
+"""Turns of the loop without a step, after which a tree counts as settled."""
 
 
 async def advance(actor: Member, seconds: float) -> None:
-    """Move the clock of a tree. See `Actor.advance`."""
+    """Advance the clock of a tree. See `Actor.advance`."""
     clock = actor.interpreter.clock
     if not isinstance(clock, SimulatedClock):
         raise TypeError(f"advance needs a SimulatedClock, found {type(clock).__name__}")
@@ -35,7 +35,7 @@ async def _move(actor: Member, clock: SimulatedClock, time: float) -> None:
 
 
 async def settle(actor: Member) -> None:
-    """Let the loop run until no actor has anything to do. See `Actor.settle`."""
+    """Let the loop run until no actor of the tree has anything to do. See `Actor.settle`."""
     quiet, news = 0, -1
     begun = actor.session.steps
     while quiet < QUIET_TURNS:
@@ -49,15 +49,15 @@ async def settle(actor: Member) -> None:
 
 
 def _require_end(actor: Member, begun: int) -> None:
-    """Refuse to wait for a machine that goes on sending itself events.
+    """Stop waiting for a machine that keeps sending itself events.
 
     Raises:
-        MacrostepLimitError: It is not idle after so many steps of the tree.
+        MacrostepLimitError: It is not idle after MAX_MACROSTEPS steps of the tree.
     """
     if actor.session.steps - begun > MAX_MACROSTEPS and not actor.is_idle:
         raise MacrostepLimitError(MAX_MACROSTEPS, () if actor.last_step is None else (actor.last_step,))
 
 
 def tree_of(actor: Member) -> list[Member]:
-    """An actor and all below it."""
+    """An actor and all child machines below it."""
     return [actor, *(below for child in actor.children.values() for below in tree_of(child))]

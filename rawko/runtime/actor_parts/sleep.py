@@ -1,4 +1,4 @@
-"""An actor's sleep between steps: until it is woken, or until what is due next."""
+"""An actor's sleep between steps: until `wake` is called, or a timer is due."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import asyncio
 
 
 class Sleep:
-    """Sleeps at most once at a time.
+    """The sleep of one task.
 
     Attributes:
         idle: Set while it sleeps, and after the end.
-        is_woken: It was woken since `look`.
+        is_woken: `wake` was called since the caller last reset this flag.
     """
 
     def __init__(self) -> None:
@@ -20,10 +20,10 @@ class Sleep:
         self._alarm: asyncio.TimerHandle | None = None
 
     async def until_woken(self, seconds: float | None) -> None:
-        """Sleep, unless it was woken since it was last asked.
+        """Sleep, unless `is_woken` is set.
 
         Args:
-            seconds: Wake up by then, at the latest; None: only `wake` ends the sleep.
+            seconds: Longest sleep; None: only `wake` ends it.
         """
         if seconds is not None:
             self._set_alarm(seconds)
@@ -38,19 +38,20 @@ class Sleep:
         self.is_woken = False
 
     def wake(self) -> None:
-        """End the sleep, or keep the next one from beginning."""
+        """End the sleep, or prevent the next one."""
         self.is_woken = True
         if self._sleeper is not None and not self._sleeper.done():
             self._sleeper.set_result(None)
 
     def end(self) -> None:
-        """No sleep will follow."""
+        """Cancel the alarm; no sleep follows."""
         if self._alarm is not None:
             self._alarm.cancel()
 
     def _set_alarm(self, seconds: float) -> None:
-        """Wake up then, at the latest. One that is set for an earlier time stays: most timers are set to be cancelled,
-        and to wake up in vain every now and then costs less than to set it anew with every step."""
+        """Set an alarm for the end of the sleep. An alarm at an earlier time stays: most timers are cancelled before
+        they are due, and an occasional needless wake-up costs less than a new alarm with every step.
+        """
         loop = asyncio.get_running_loop()
         now, alarm = loop.time(), self._alarm
         at = now + seconds

@@ -13,14 +13,14 @@ StepListener: TypeAlias = Callable[[Step], None]
 
 
 class Subscribers:
-    """The subscribers of one actor, in the order in which they came.
+    """The subscribers of one actor, in the order in which they were added.
 
     Args:
         path: Of the actor, for messages.
-        tree: Marked as whole while they are called: a snapshot may be taken then.
+        tree: `is_whole` is set while they are called, so that they may take a snapshot.
 
     Attributes:
-        callbacks: In order; others only look whether there are any.
+        callbacks: In order; other modules only check whether there are any.
     """
 
     def __init__(self, path: str, tree: Tree) -> None:
@@ -29,19 +29,19 @@ class Subscribers:
         self._tree = tree
 
     def add(self, callback: StepListener) -> Callable[[], None]:
-        """Call `callback` from now on; returns what ends it."""
+        """Call `callback` from now on; returns a function that removes it."""
         self.callbacks.append(callback)
         return lambda: self.callbacks.remove(callback) if callback in self.callbacks else None
 
     def tell(self, step: Step) -> SubscriberFailed | None:
-        """Call all of them; the first failure among them."""
+        """Call all subscribers; return the first failure, or None."""
         failed: SubscriberFailed | None = None
         self._tree.is_whole = True
         try:
             for callback in tuple(self.callbacks):
                 try:
                     callback(step)
-                except Exception as error:  # noqa: BLE001 - foreign code; the actor ends with what it raised
+                except Exception as error:  # noqa: BLE001 - foreign code; the actor ends with its error
                     failed = failed or SubscriberFailed(self._path, callback, error)
         finally:
             self._tree.is_whole = False

@@ -13,7 +13,7 @@ from rawko.interpreter.data.steps import Step
 from rawko.runtime.actor_parts.members import Member
 
 Condition: TypeAlias = Callable[[Any], bool]
-"""Of the actor that is waited for."""
+"""Condition on an actor: called with the actor after each step."""
 
 
 @dataclass(slots=True, eq=False)
@@ -23,14 +23,16 @@ class _Waiter:
 
 
 class Waiters:
-    """All that wait for one actor."""
+    """The tasks that wait for a condition on one actor."""
 
     def __init__(self, actor: Member) -> None:
         self._actor = actor
         self._waiters: list[_Waiter] = []
 
     def check(self) -> None:
-        """After a step: wake those whose condition holds. An error in a condition goes to its own waiter alone."""
+        """Wake the waiters whose condition is true after a step. An error in a condition is raised to its own waiter
+        only.
+        """
         for waiter in tuple(self._waiters):
             if waiter.future.done():
                 continue
@@ -41,16 +43,16 @@ class Waiters:
                 waiter.future.set_exception(error)
 
     def end(self) -> None:
-        """The actor has ended: nothing more will come about."""
+        """The actor has ended: wake all waiters."""
         for waiter in self._waiters:
             if not waiter.future.done():
                 waiter.future.set_result(False)
 
     async def wait(self, holds: Condition, timeout_s: float | None) -> bool:
-        """Whether the condition came to hold before the actor ended.
+        """Wait for a condition; False if the actor ended before it became true.
 
         Raises:
-            TimeoutError: Neither within `timeout_s` seconds of real time.
+            TimeoutError: Neither happened within `timeout_s` seconds of real time.
         """
         waiter = _Waiter(holds, asyncio.get_running_loop().create_future())
         self._waiters.append(waiter)
@@ -68,7 +70,7 @@ class Requests:
         self.waiting: dict[int, asyncio.Future[Step]] = {}
 
     async def answer_to(self, event: Event, queue: Callable[[Event], None]) -> Step:
-        """Queue an event; the step that consumes it."""
+        """Queue an event; return the step that consumes it."""
         future: asyncio.Future[Step] = asyncio.get_running_loop().create_future()
         self.waiting[id(event)] = future
         queue(event)
@@ -78,28 +80,28 @@ class Requests:
             self.waiting.pop(id(event), None)
 
     def hand_over(self, event: Event, instead: Event) -> None:
-        """Another event is taken in the place of one: its sender waits for that step."""
+        """Another event is taken instead of `event`: let its sender wait for that step."""
         future = self.waiting.pop(id(event), None)
         if future is not None:
             self.waiting[id(instead)] = future
             future.add_done_callback(lambda _: self.waiting.pop(id(instead), None))
 
     def check(self, step: Step) -> None:
-        """After a step: answer the one whose event it consumed."""
+        """After a step: answer the sender whose event it consumed."""
         if step.steps and (event := step.steps[0].event) is not None:
             future = self.waiting.get(id(event))
             if future is not None and not future.done():
                 future.set_result(step)
 
     def end(self, why: Callable[[], Exception]) -> None:
-        """The actor has ended: those who still wait get an error."""
+        """The actor has ended: raise an error to those who still wait."""
         for request in self.waiting.values():
             if not request.done():
                 request.set_exception(why())
 
 
 def condition_of(actor: Member, state: str | Condition | None, tag: str | None) -> tuple[str, Condition]:
-    """What is waited for, in words and as a condition.
+    """A wait condition, with its description in words.
 
     Raises:
         ValueError: The chart has no such state or tag.

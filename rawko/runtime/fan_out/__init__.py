@@ -1,1 +1,1 @@
-"""`invoke: {for each: ...}`: one actor per item of a list, run and joined by a machine of its own, `fan_out.yaml`."""
+"""`invoke: {for each: ...}`: calls an actor once per item of a list, through a machine of the chart `fan_out.yaml`."""

@@ -1,4 +1,4 @@
-"""Guards, actions and outputs of `fan_out.yaml`. The actor of the items is bound by `machine`."""
+"""Guards, actions and outputs of `fan_out.yaml`. `machine` binds the actor of the items."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ bindings = Bindings()
 
 
 class FanOutContext(joining.Calls, Protocol):
-    """The context of the machine: its input, and how far it is.
+    """The context of the machine: its input, and its progress.
 
     Attributes:
         id: Of the invocation in the chart.
-        all_inputs: By item; None where each call gets its item.
-        concurrency: How many run at a time; None for all.
-        tells: The machine that invoked the items hears of the end of each one.
-        begun: How many were started: items are started in their order.
+        all_inputs: By item; None if the input of each call is its item.
+        concurrency: Most items that run at a time; None for all.
+        tells: The parent's chart has a transition for `each.invoke.<id>`.
+        begun: Number of items started; they are started in order.
     """
 
     @property
@@ -44,19 +44,19 @@ class FanOutContext(joining.Calls, Protocol):
 
 @bindings.guard
 def is_joined(context: FanOutContext, event: Event) -> bool:
-    """As many items are done as are wanted."""
+    """Whether enough items are done."""
     return joining.is_joined(context)
 
 
 @bindings.guard
 def cannot_join(context: FanOutContext, event: Event) -> bool:
-    """Too few items are left."""
+    """Whether too few items are left."""
     return joining.cannot_join(context)
 
 
 @bindings.guard
 def is_from_item(context: FanOutContext, event: Event) -> bool:
-    """An item's actor has sent the event, not the machine that invoked them all."""
+    """Whether the event is from an item's actor, and not from the parent machine."""
     return isinstance(event, InvocationEvent)
 
 
@@ -74,7 +74,7 @@ def start_first(context: FanOutContext, event: Event) -> Updates:
 
 @bindings.action
 def start_next(context: FanOutContext, event: Event) -> Updates:
-    """Start the next item in place of the one that has ended, unless all is decided."""
+    """Start the next item in place of the ended one, unless the result is decided."""
     if context.begun == len(context.all_items) or joining.is_joined(context) or joining.cannot_join(context):
         return None
     return assign(begun=context.begun + 1), _start(context, context.begun)
@@ -82,21 +82,21 @@ def start_next(context: FanOutContext, event: Event) -> Updates:
 
 @bindings.action
 def keep_output(context: FanOutContext, event: InvocationEvent) -> Updates:
-    """An item is done."""
+    """Record the output of an item."""
     ended = {"index": int(event.id), "status": "done", "output": event.output}
     return append("ended", ended), Assign({"done": context.done + 1})
 
 
 @bindings.action
 def keep_error(context: FanOutContext, event: InvocationEvent) -> Updates:
-    """An item has failed."""
+    """Record the error of an item."""
     ended = {"index": int(event.id), "status": "error", "error": event.error}
     return append("ended", ended), Assign({"failed": context.failed + 1})
 
 
 @bindings.action
 def tell_end(context: FanOutContext, event: InvocationEvent) -> Updates:
-    """The machine that invoked the items hears of each end, where its chart asks for it."""
+    """Send the parent the end of an item, if its chart has a transition for that."""
     if not context.tells:
         return None
     ended = context.ended[-1]
@@ -105,13 +105,13 @@ def tell_end(context: FanOutContext, event: InvocationEvent) -> Updates:
 
 @bindings.action
 def pass_to_parent(context: FanOutContext, event: InvocationEvent) -> Send:
-    """An event of an item's actor goes to the machine that invoked it, as it is."""
+    """Pass an event of an item's actor to the parent, unchanged."""
     return send(event.name, event.data, to="parent")
 
 
 @bindings.action
 def pass_to_items(context: FanOutContext, event: Event) -> Updates:
-    """An event for the invocation goes to each item that is running."""
+    """Pass an event for the invocation to each running item."""
     ended = {one["index"] for one in context.ended}
     return [send(event.name, event.data, to=str(index)) for index in range(context.begun) if index not in ended]
 
@@ -121,7 +121,7 @@ def pass_to_items(context: FanOutContext, event: Event) -> Updates:
 
 @bindings.output
 def joined_output(context: FanOutContext, event: Event) -> Any:
-    """What the invocation comes to."""
+    """The output of the invocation."""
     return {"output": joining.joined(context)}
 
 

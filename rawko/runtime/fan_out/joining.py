@@ -1,13 +1,13 @@
-"""When a list of calls is joined, when it never will be, and what it comes to.
+"""Decides when a list of calls is joined, when it cannot be any more, and its output.
 
     join      done when                    fails when                 output
     all       every item is done           one has failed             [output, ...] in the order of the items
     any       one is done                  every one has failed       {index, item, output}
-    first     one has ended by success     the first to end failed    {index, item, output}
+    first     the first to end succeeded   the first to end failed    {index, item, output}
     settled   every item has ended         never                      [{index, item, status, output or error}, ...]
-    quorum    so many are done             too many have failed       [{index, item, output}, ...]
+    quorum    N are done                   fewer than N can succeed   [{index, item, output}, ...]
 
-An empty list is joined at once by `all` and `settled`; by the others it never is.
+An empty list is joined at once by `all` and `settled`, and fails at once otherwise.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 SHOWN: Final = 3
-"""Failures that a message tells one by one."""
+"""Most failures that a message lists."""
 
 
 class Calls(Protocol):
-    """What is known of the calls so far: the context of the machine.
+    """The calls and their results so far: the context of the machine.
 
     Attributes:
-        ended: `{index, status: "done", output}` or `{index, status: "error", error}`, in the order of their ends.
+        ended: `{index, status: "done", output}` or `{index, status: "error", error}`, in the order in which they ended.
     """
 
     @property
@@ -41,7 +41,7 @@ class Calls(Protocol):
 
 
 def wanted(calls: Calls) -> int:
-    """How many items must be done."""
+    """The number of items that must be done."""
     match calls.join:
         case "all":
             return len(calls.all_items)
@@ -59,7 +59,7 @@ def is_joined(calls: Calls) -> bool:
 
 
 def cannot_join(calls: Calls) -> bool:
-    """Whether it never will be: too few items are left."""
+    """Whether the invocation cannot be done any more: too few items are left."""
     if calls.join == "settled":
         return False
     if calls.join == "first" and calls.failed:
@@ -81,9 +81,9 @@ def joined(calls: Calls) -> Any:
 
 
 def failure(calls: Calls) -> dict[str, Any]:
-    """The error of an invocation that cannot be done; what was done stands in it.
+    """The error of an invocation that cannot be done, including the results of items that are done.
 
-    The category and code are those of the item that failed first, so that a chart can decide by them.
+    The category and code are those of the item that failed first, so that a chart can branch on them.
     """
     errors = [one for one in calls.ended if one["status"] == "error"]
     first: Mapping[str, Any] = errors[0]["error"] if errors else {"category": "validation_error"}
@@ -112,6 +112,6 @@ def _in_order(ended: Iterable[Any]) -> list[Any]:
 
 
 def _told(one: Mapping[str, Any], calls: Calls, *keys: str) -> dict[str, Any]:
-    """An ended call with its item; the keys are those that are told, all by default."""
+    """An ended call with its item; `keys` selects parts of the call, all by default."""
     told = {key: one[key] for key in one if not keys or key in keys}
     return {"index": one["index"], "item": calls.all_items[one["index"]], **told}

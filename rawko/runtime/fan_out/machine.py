@@ -20,20 +20,20 @@ def calls_each(chart: Chart, state: str | None, id: str) -> bool:
 
 
 def fan_out(src: str, actor: Any) -> ChildFactory:
-    """What stands in place of the actor `src` where it is called once per item."""
+    """The actor that replaces the actor `src` where that is called once per item."""
     return ChildFactory(_FanOut(src, actor))
 
 
 @cache
 def fan_out_chart() -> Chart:
-    """The chart, read when the first list is invoked."""
+    """The chart, loaded on first use."""
     from rawko.chart.parse import load_chart
 
     return load_chart(CHART_FILE)
 
 
 class _FanOut:
-    """Makes the machine for one actor; its bindings are kept, since the plans of a chart belong to them."""
+    """Makes the machine for one actor; keeps its bindings, since the cached plans of a chart belong to them."""
 
     def __init__(self, src: str, actor: Any) -> None:
         from rawko.runtime.fan_out.bindings import bindings

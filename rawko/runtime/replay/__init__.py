@@ -1,1 +1,1 @@
-"""From journal rows back to the machines that wrote them."""
+"""Rebuilds the machines of a run from its journal rows."""

@@ -1,4 +1,4 @@
-"""The charts that a run was recorded with, in the place of today's: its rows are stepped through in those."""
+"""Finds the charts that a run was recorded with: its rows are replayed in those instead of the present charts."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def charts_of_snapshot(snapshot: Mapping[str, Any]) -> Iterator[tuple[str, str]]
 
 
 class Earlier:
-    """Charts of earlier versions that an embedder has kept.
+    """Earlier versions of charts, which the embedding program has kept.
 
     Args:
         charts: The latest of each name last.
-        left: Hash by name of what is known of the run: charts of its latest snapshot, and the root's.
-        is_guessing: Charts of which nothing is known are taken from `charts` where they are, else from today's. Rows
-            that come out as they were recorded say that it was right.
+        left: Known hashes by name: of charts in the run's latest snapshot, and of the root's.
+        is_guessing: For charts without a known hash, assume the one in `charts`, else the present one. If the replayed
+            rows match the recorded ones, the assumption was right.
 
     Attributes:
-        used: Charts of then that are not those of today, by name.
-        unknown: Names of which nothing is known, and of which `charts` has one.
+        used: Earlier charts that differ from the present ones, by name.
+        unknown: Names without a known hash, of which `charts` has a chart.
     """
 
     def __init__(self, charts: Sequence[Chart], left: Mapping[str, str], *, is_guessing: bool) -> None:
@@ -38,10 +38,11 @@ class Earlier:
         self.unknown: set[str] = set()
 
     def then(self, chart: Chart, row: int = 0) -> Chart:
-        """The chart of then for one of today; what `left` says holds for all rows that a resume steps through.
+        """The chart that a present chart was when the run was recorded; `left` holds for all rows that a resume
+        replays.
 
         Raises:
-            UnknownChart: It was not given.
+            UnknownChart: The earlier chart was not given.
         """
         wanted = self._left.get(chart.name)
         if wanted == chart.hash:
@@ -65,8 +66,8 @@ class UnknownChart(Exception):
     """A run was left in a chart that was not given.
 
     Attributes:
-        chart: The one of today.
-        hash: Of the one of then.
+        chart: The present chart.
+        hash: Of the earlier chart.
     """
 
     def __init__(self, chart: Chart, hash: str) -> None:

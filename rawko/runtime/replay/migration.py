@@ -1,7 +1,7 @@
-"""A whole tree of machines brought into the present versions of their charts, or all reasons why not.
+"""Migrates a whole tree of machines to the present versions of their charts, or lists all reasons why it cannot.
 
-Each machine goes by the rules of its own chart; a machine whose invocation is not in its parent's chart any more ends
-with that invocation.
+Each machine is migrated by the rules of its own chart; a child machine whose invocation is not in its parent's present
+chart ends with that invocation.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from rawko.runtime.replay.replay import Machine, machine_behind
 
 @dataclass(frozen=True, slots=True)
 class MigratedMachine:
-    """One machine of a tree that was migrated.
+    """One migrated machine of a tree.
 
     Attributes:
         path: Of the machine: "root", "root/execute_agent".
-        old, new: Its chart as it was, and as it is.
+        old, new: Its earlier and its present chart.
         before, after: Active states.
-        notes: What is not as it was.
+        notes: Differences: parts that begin anew or are dropped.
     """
 
     path: str
@@ -39,7 +39,7 @@ class MigratedMachine:
 
     @property
     def is_changed(self) -> bool:
-        """Whether it is of another chart now."""
+        """Whether the chart of the machine has changed."""
         return self.old.hash != self.new.hash
 
     def to_json(self) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class MigratedTree:
     machines: tuple[MigratedMachine, ...]
 
     def charts(self) -> dict[str, Any]:
-        """By name, the charts that have changed: what each was, and is."""
+        """The charts that have changed, by name: hash and version of the earlier and the present one."""
         return {
             one.new.name: {"from": _named(one.old), "to": _named(one.new)} for one in self.machines if one.is_changed
         }
@@ -71,15 +71,15 @@ class MigratedTree:
 def migrate_tree(
     root: Machine, chart: Chart, bindings: Bindings | None, *, now: float, trusted: bool = False
 ) -> MigratedTree:
-    """Bring a tree of machines into present charts.
+    """Migrate a tree of machines to present charts.
 
     Args:
-        root: As it was left, in the charts of then.
-        chart, bindings: The root's of now; those of its children are what its actors make.
+        root: As it was left, in the earlier charts.
+        chart, bindings: The root's present ones; those of child machines come from its actors.
         now: Seconds of the clock.
 
     Raises:
-        MigrationError: It cannot be; `problems` says why, of all machines.
+        MigrationError: The tree cannot be migrated; `problems` lists the reasons of all machines.
     """
     migration = _Migration(now, trusted=trusted)
     snapshot = migration.machine("root", root, chart, bindings or Bindings())
@@ -90,7 +90,7 @@ def migrate_tree(
 
 
 class _Migration:
-    """The machines of a tree that were migrated so far, and what speaks against it."""
+    """The machines of a tree that were migrated so far, and their problems."""
 
     def __init__(self, now: float, *, trusted: bool) -> None:
         self._now = now
@@ -100,7 +100,7 @@ class _Migration:
         self.failed: tuple[Chart, Chart] | None = None
 
     def machine(self, path: str, machine: Machine, chart: Chart, bindings: Bindings) -> dict[str, Any]:
-        """The snapshot of a machine and all below it; what is wrong with some of them is in `problems`."""
+        """The snapshot of a migrated machine with its child machines; problems are added to `problems`."""
         old = machine.interpreter.chart
         try:
             found = migrate(machine.interpreter.snapshot(), old, chart, bindings, now=self._now, trusted=self._trusted)
@@ -115,7 +115,7 @@ class _Migration:
         for id, child in sorted(machine.children.items()):
             invoked = _invocation(found, id)
             if invoked is None:
-                continue  # its invocation is noted as one that is stopped
+                continue  # the notes say already that its invocation is stopped
             made = machine_behind(chart, bindings, invoked)
             if made is None:
                 notes.append(f"actor {invoked.src!r} is no machine any more: it begins anew")
@@ -126,7 +126,7 @@ class _Migration:
 
 
 def _invocation(found: Migrated, id: str) -> Invocation | None:
-    """The invocation of a child by its old id, as the new chart has it."""
+    """The invocation of a child by its old id, in the new snapshot; None if it is dropped."""
     new = found.invocations.get(id)
     row: Mapping[str, Any] | None = next((one for one in found.snapshot["invocations"] if one["id"] == new), None)
     if row is None:

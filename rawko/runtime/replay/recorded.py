@@ -1,4 +1,4 @@
-"""What a journal holds of a run, read once: a resume asks for it more than once, and decoding it costs time."""
+"""The recorded rows of a run, read once: a resume needs them more than once, and decoding takes time."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Checkpoint = tuple[int, dict[str, Any]]
 
 
 _FEW: Final = 8
-"""Rows that are read first: most steps note what was spent, or a snapshot."""
+"""Rows in the first read: most steps have notes, or a snapshot."""
 
 
 class JournalReader(Protocol):
-    """The part of the Journal port that only reads; see `rawko.runtime.journal.Journal`."""
+    """The reading part of the Journal port; see `rawko.runtime.journal.Journal`."""
 
     async def rows(self, run: str, after: int = 0, until: int | None = None) -> Sequence[StepRecord]: ...
 
@@ -30,7 +30,7 @@ class Recorded:
     """The latest checkpoint of one run and the rows after it, in memory; a JournalReader of that run.
 
     Attributes:
-        last_seq: Number of the latest row; 0 where nothing was committed.
+        last_seq: Number of the latest row; 0 if nothing was committed.
     """
 
     run: str
@@ -45,14 +45,14 @@ class Recorded:
 
     @property
     def notes(self) -> dict[str, Any] | None:
-        """What the session noted last; None if it never did."""
+        """The latest notes of the session; None if there are none."""
         for record in reversed(self.records):
             if record.notes is not None:
                 return record.notes
         return None if self.checkpoint is None else self.checkpoint[1].get("notes")
 
     async def rows(self, run: str, after: int = 0, until: int | None = None) -> Sequence[StepRecord]:
-        """As the journal's, of what was read."""
+        """As the journal's method, for the rows that were read."""
         assert run == self.run and after >= (self.checkpoint[0] if self.checkpoint else 0)
         return tuple(r for r in self.records if r.seq > after and (until is None or r.seq <= until))
 
@@ -68,7 +68,7 @@ class Recorded:
 
 
 async def read_latest(journal: JournalReader, run: str, last: int) -> Recorded:
-    """The latest rows of a run, back to one in which the session noted something: few, however long the run is.
+    """The latest rows of a run, back to one with notes: few, even for a long run.
 
     Args:
         last: Number of the run's latest row.
@@ -87,7 +87,7 @@ async def read_latest(journal: JournalReader, run: str, last: int) -> Recorded:
 
 
 async def read_recorded(journal: JournalReader, run: str) -> Recorded:
-    """What is needed to go on with a run.
+    """The latest checkpoint and the rows after it: the data for continuing a run.
 
     Raises:
         JournalError: The journal cannot be read.

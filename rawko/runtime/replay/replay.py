@@ -1,8 +1,8 @@
-"""From journal rows back to the tree of machines that wrote them, without starting anything.
+"""Rebuilds the tree of machines of a run from its journal rows, without starting anything.
 
-The nearest checkpoint is filled in, the rows after it are stepped through; every step must come out as it was
-recorded, else the chart or its functions have changed since. The result is a snapshot that `Actor` goes on from.
-Where a run was set back (`rawko.runtime.replay.rewind_records`), the rows go on from the snapshot in that row.
+The nearest checkpoint is restored, and the rows after it are replayed; every replayed step must equal the recorded one,
+otherwise the chart or its functions have changed. The result is a snapshot that `Actor` continues from. After a rewind
+(`rawko.runtime.replay.rewind_records`), rows continue from the snapshot in the rewind's row.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from rawko.runtime.replay.rewind_records import jump_of
 
 
 class ReplayError(RuntimeFault):
-    """A recorded run cannot be stepped through again.
+    """A recorded run cannot be replayed.
 
     Attributes:
-        seq: Number of the row that came out otherwise; 0 for the checkpoint.
+        seq: Number of the row that differs; 0 for the checkpoint.
     """
 
     def __init__(self, run: str, seq: int, message: str) -> None:
@@ -55,7 +55,7 @@ class Machine:
         return snapshot
 
     def walk(self, path: str = "root") -> Iterator[tuple[str, Machine]]:
-        """This machine and all below it, by path."""
+        """This machine and all machines below it, with their paths."""
         yield path, self
         for id, child in sorted(self.children.items()):
             yield from child.walk(f"{path}/{id}")
@@ -63,12 +63,12 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A run as its journal knows it.
+    """A run rebuilt from its journal.
 
     Attributes:
-        snapshot: Of the whole tree, for `Actor(snapshot=...)`; None where nothing was committed.
+        snapshot: Of the whole tree, for `Actor(snapshot=...)`; None if nothing was committed.
         seq: Number of the latest row.
-        notes: The latest that the session noted; None if it never did.
+        notes: The latest notes of the session; None if there are none.
     """
 
     snapshot: dict[str, Any] | None
@@ -91,7 +91,7 @@ async def replay(
         chart, bindings, input: As the run was started with.
 
     Raises:
-        ReplayError: A row comes out otherwise than it was recorded: chart or functions have changed.
+        ReplayError: A replayed row differs from the recorded one: chart or functions have changed.
         JournalError: The journal cannot be read.
     """
     tree = ReplayTree(run, chart, bindings, input)
@@ -100,7 +100,7 @@ async def replay(
 
 
 ChartsThen = Callable[[Chart, int], Chart]
-"""For a chart of today and the number of a row: the chart that it was then."""
+"""For a present chart and the number of a row: the chart that was used for that row."""
 MachineMaker = Callable[[Chart, Bindings | None, Mapping[str, Any] | None, ReplayClock], Interpreter]
 
 
@@ -111,16 +111,16 @@ def _plain_machine(
 
 
 class ReplayTree:
-    """The machines of one run, brought to a row and stepped on from there.
+    """The machines of one run, rebuilt up to a row, and replayed row by row from there.
 
     Args:
-        make: Makes each machine; by default a plain interpreter.
-        is_exact: Compare effects and receipts, too, and not only what the machine goes on from.
-        charts: The charts that rows were recorded with; by default today's.
+        make: Creates each machine; by default a plain interpreter.
+        is_exact: Compare effects and receipts, too, and not only configuration and context.
+        charts: The charts that rows were recorded with; by default the present ones.
 
     Attributes:
-        seq: Number of the latest row that was stepped through; 0 before the first.
-        notes: The latest that the session noted until then.
+        seq: Number of the latest row that was replayed; 0 before the first.
+        notes: The latest notes of the session up to that row.
     """
 
     def __init__(
@@ -145,14 +145,14 @@ class ReplayTree:
         self.notes: dict[str, Any] | None = None
 
     async def read(self, journal: JournalReader, until: int | None = None) -> None:
-        """Begin at the nearest checkpoint and step through the rows after it, to `until` or to the end.
+        """Restore the nearest checkpoint and replay the rows after it, up to `until` or to the end.
 
-        A rewind's row holds the machines whole, so that no row before it is stepped through:
+        The row of a rewind contains all machines, so that no row before it is replayed:
 
-            checkpoint 200   201 202 203   204 rewind   205 206     until 206: fill 204, step 205 and 206
+            checkpoint 200   201 202 203   204 rewind   205 206     until 206: fill from 204, replay 205 and 206
 
         Raises:
-            ReplayError: A row comes out otherwise than it was recorded, or a checkpoint does not fit the chart.
+            ReplayError: A replayed row differs from the recorded one, or a checkpoint does not fit the chart.
             JournalError: The journal cannot be read.
         """
         if until is None:
@@ -168,17 +168,17 @@ class ReplayTree:
             self.notes = next((one.notes for one in reversed(records[:begin]) if one.notes), self.notes)
             records = records[begin:]
         elif checkpoint is not None:
-            if self._charts is not None:  # of another version, perhaps, than the first row
+            if self._charts is not None:  # its version may differ from the first row's
                 self.root = self._begin()
             self.fill(snapshot)
         for record in records:
             self.step(record)
 
     def fill(self, snapshot: Mapping[str, Any]) -> None:
-        """Begin from a snapshot instead of the start.
+        """Fill the tree from a snapshot instead of starting it.
 
         Raises:
-            ReplayError: It does not fit the chart.
+            ReplayError: The snapshot does not fit the chart.
         """
         try:
             self._fill(self.root, snapshot)
@@ -196,7 +196,7 @@ class ReplayTree:
                 self._fill(child, below)
 
     def _child(self, parent: Machine, invoked: Invocation | StartInvocation) -> Machine | None:
-        """The machine behind an actor; None where the actor is a function."""
+        """The machine of an actor; None if the actor is a function."""
         made = machine_behind(parent.interpreter.chart, parent.interpreter.bindings, invoked)
         return None if made is None else self._made(made.chart, made.bindings, made.input)
 
@@ -207,10 +207,10 @@ class ReplayTree:
     # ------------------------------------------------------------ one row
 
     def step(self, record: StepRecord) -> Step | None:
-        """Step through one row; None for a row that is no step of a machine.
+        """Replay one row; None for a row that is not a step of a machine.
 
         Raises:
-            ReplayError: It comes out otherwise than it was recorded.
+            ReplayError: The replayed step differs from the recorded one.
         """
         self.seq = record.seq
         jump = jump_of(record)
@@ -244,7 +244,7 @@ class ReplayTree:
     def _again(self, machine: Machine, record: StepRecord) -> Step | None:
         if not _is_revival(machine, record):
             return replay_step(machine.interpreter, record.event)
-        # The run was taken up again here: what was running was brought back by its policy.
+        # The run was resumed here: restore restarted its invocations by their policies.
         old = machine.interpreter
         snapshot = old.snapshot()
         fresh = self._make(old.chart, old.bindings, old.input, self._clock)
@@ -258,14 +258,14 @@ class ReplayTree:
         machine.children.pop(effect.id, None)
         try:
             child = self._child(machine, effect)
-        except Exception:  # noqa: BLE001 - foreign code; it failed then, too, and a later row tells its parent
+        except Exception:  # noqa: BLE001 - foreign code; it failed when recorded, too: a later row reports it
             return
         if child is not None:
             machine.children[effect.id] = child
 
     @staticmethod
     def _end_child(machine: Machine, record: StepRecord) -> None:
-        """A child whose result was taken in is gone."""
+        """Drop a child machine whose result was consumed."""
         name = "" if record.event is None else record.event["name"]
         for prefix in ("done.invoke.", "error.invoke."):
             id = name.removeprefix(prefix)
@@ -273,10 +273,10 @@ class ReplayTree:
                 machine.children.pop(id, None)
 
     def machine_of(self, record: StepRecord) -> Machine:
-        """The machine whose step a row is.
+        """The machine whose step a row records.
 
         Raises:
-            ReplayError: It is not running.
+            ReplayError: The machine is not running.
         """
         machine = self.root
         for id in record.actor.split("/")[1:]:
@@ -287,7 +287,7 @@ class ReplayTree:
         return machine
 
     def _compare(self, step: Step, record: StepRecord) -> None:
-        """The step must be the recorded one."""
+        """Check that a replayed step equals the recorded one."""
         if step.configuration != tuple(record.configuration):
             raise self._differs(record, "went to", step.configuration, record.configuration)
         updates = tuple(encode_update(update) for update in step.updates)
@@ -303,7 +303,7 @@ class ReplayTree:
             raise self._differs(record, "answers its event with", (receipt,), (record.receipt,))
 
     def _differs(self, record: StepRecord, does: str, found: Sequence[Any], recorded: Sequence[Any]) -> ReplayError:
-        """Names the first parts that are not equal, shortened."""
+        """The error that shows the first parts that differ, shortened."""
         if does != "went to":
             pairs = zip_longest(found, recorded)
             found, recorded = next(((f,), (r,)) for f, r in pairs if f != r)
@@ -317,7 +317,7 @@ class ReplayTree:
 
 
 def machine_behind(chart: Chart, bindings: Bindings, invoked: Invocation | StartInvocation) -> ChildMachine | None:
-    """The child machine that an invocation of a chart runs; None where it is a function."""
+    """The child machine that an invocation of a chart runs; None if its actor is a function."""
     logic = bindings.find("actor", invoked.src)
     if logic is not None and calls_each(chart, invoked.state, invoked.id):
         logic = fan_out(invoked.src, logic)
@@ -325,7 +325,7 @@ def machine_behind(chart: Chart, bindings: Bindings, invoked: Invocation | Start
 
 
 def _latest_rewind(records: Sequence[StepRecord]) -> int | None:
-    """The place of the latest row that holds the machines whole; None where none does."""
+    """The index of the latest row that contains the whole tree of machines; None if there is none."""
     for place in reversed(range(len(records))):
         jump = jump_of(records[place])
         if jump is not None and jump.snapshot is not None:
@@ -334,7 +334,7 @@ def _latest_rewind(records: Sequence[StepRecord]) -> int | None:
 
 
 def _is_revival(machine: Machine, record: StepRecord) -> bool:
-    """Whether a row only brought timers and invocations back: no event, no change, nothing but starts."""
+    """Whether a row records only a restore of timers and invocations: no event, no change, only starts."""
     return (
         machine.interpreter.is_started
         and record.event is None
@@ -347,6 +347,6 @@ def _is_revival(machine: Machine, record: StepRecord) -> bool:
 
 
 def _is_first(machine: Machine, id: str) -> bool:
-    """Whether an invocation has never begun: a migration of its chart has noted it."""
+    """Whether an invocation has never started: a migration of its chart has added it."""
     invocation = machine.interpreter.invocations.get(id)
     return invocation is not None and not invocation.attempt

@@ -1,8 +1,8 @@
-"""Rows that are no step of a machine: a run was set back to an earlier step, begun from a step of another run, or
-brought into another version of its charts.
+"""Journal rows that are not steps of a machine: a run was rewound to an earlier step, forked from another run, or
+migrated to another version of its charts.
 
-Such a row holds the whole tree of machines as a snapshot, so that what comes after it needs nothing before it; what
-stands before it stays where it is. Nothing here reads or writes a journal.
+Such a row contains the whole tree of machines as a snapshot, so that later rows do not depend on earlier ones; earlier
+rows stay in the journal. Nothing here reads or writes a journal.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from typing import Any, Final, Literal
 from rawko.runtime.journal import StepRecord
 
 ACTOR: Final = "run"
-"""In the place of an actor's path, which begins with "root"."""
+"""The `actor` of such a row; paths of actors begin with "root"."""
 _PREFIX: Final = "rawko."
 JumpKind = Literal["rewind", "files", "fork", "adopt", "migrate"]
 
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """What such a row says.
+    """The content of such a row.
 
     Attributes:
         kind: "rewind": machines, conversation and files; "files": the files alone; "fork": the first row of a run;
-            "adopt": another run's changes were brought into the files; "migrate": the machines went on in other
+            "adopt": another run's changes were merged into the files; "migrate": the machines continued in other
             versions of their charts.
-        run, step: Where it went: a step of this run, or of the parent; for "adopt" a step of the other run, 0 where
-            its files were named by a snapshot; for "migrate" the latest step before.
-        snapshot: Of the whole tree of machines, from which it goes on; None for "files" and "adopt".
-        files: Commit of the workspace snapshot that the files are now.
-        safety: Commit that holds the workspace as it was before; None where nothing was there.
-        charts: Of a migration: for each chart by name what it was and is (`hash`, `version`), `from` and `to`.
+        run, step: The target: a step of this run, or of the parent; for "adopt" a step of the other run, 0 if its files
+            were named by a snapshot; for "migrate" the latest step before.
+        snapshot: Of the whole tree of machines, from which the run continues; None for "files" and "adopt".
+        files: Commit of the workspace snapshot that was restored.
+        safety: Commit of the workspace as it was before; None if there was nothing.
+        charts: Of a migration: for each chart by name, hash and version of the earlier (`from`) and present one (`to`).
     """
 
     kind: JumpKind
@@ -74,7 +74,7 @@ def jump_record(
 
 
 def jump_of(record: StepRecord) -> Jump | None:
-    """What a row says, if it is such a row."""
+    """The jump that a row records; None for other rows."""
     if record.actor != ACTOR or record.event is None:
         return None
     kind: Any = record.event["name"].removeprefix(_PREFIX)
@@ -83,16 +83,16 @@ def jump_of(record: StepRecord) -> Jump | None:
 
 
 def moved_in_time(snapshot: Mapping[str, Any], now: float) -> dict[str, Any]:
-    """The snapshot as if it had been taken `now`: what a timer had left then, it has left from now on.
+    """The snapshot with all times shifted to `now`: a timer keeps the time that it had left.
 
-    Without that a deadline of a step of yesterday would be over before anything could happen.
+    Otherwise a deadline of yesterday's step would have passed at once.
     """
     passed = now - float(snapshot["now"])
     return moved_by(snapshot, passed)
 
 
 def moved_by(snapshot: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    """The snapshot as if it had been taken so many seconds later."""
+    """The snapshot with all times shifted by `seconds`."""
     return {
         **snapshot,
         "now": snapshot["now"] + seconds,

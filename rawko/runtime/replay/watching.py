@@ -1,7 +1,7 @@
-"""Monitors beside a recorded run: its rows are stepped through, and each machine of then is watched.
+"""Runs monitors over a recorded run: replays its rows, and attaches the monitors to each rebuilt machine.
 
-A machine is known by its path as long as it is the same one. Where the run was set back, its monitors go back, too:
-what they remembered at that step was kept.
+A machine is identified by its path as long as it is the same one. If the run was rewound, its monitors are rewound too,
+to their snapshots at that step.
 
     rows        1 … 40   41 … 60   61 rewind to 40   62 …
     monitors    begin    go on     as after row 40   go on
@@ -28,11 +28,11 @@ Memory = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a monitor said of a step.
+    """An objection or failure of a monitor at one step.
 
     Attributes:
-        event: Name of the event of that step; None: the start, or what was due.
-        objection: What it objects to; None where a function of it has raised (`problem`).
+        event: Name of the event of that step; None for the start, or if a timer was due.
+        objection: The violation; None if a function of the monitor has raised (`problem`).
     """
 
     run: str
@@ -47,7 +47,7 @@ class Found:
 
 @dataclass(slots=True)
 class _Watched:
-    """A machine with those who watch it."""
+    """A machine with its watchers."""
 
     machine: Machine
     interpreter: Interpreter
@@ -55,17 +55,17 @@ class _Watched:
 
 
 class WatchedReplay:
-    """Monitors of one run, whose rows are stepped through in order.
+    """The monitors of one run, whose rows are replayed in order.
 
     Args:
         tree: Before the first row.
-        before: When and what monitors remember of before that row: of the run that this one was forked from.
-        keep: Steps to which the run is set back later.
+        before: Time and snapshots of monitors in the run that this one was forked from, at the step of the fork.
+        keep: Steps to which the run is rewound later.
 
     Attributes:
-        found: All objections and failures, in order. A monitor that has objected to a machine is silent from then on.
-        bound: Names of monitors of which a transition was taken.
-        machines: How many machines each monitor has watched, by name.
+        found: All objections and failures, in order. A monitor that has objected to a machine ignores it afterwards.
+        bound: Names of monitors that have taken a transition.
+        machines: Number of machines that each monitor has watched, by name.
     """
 
     def __init__(
@@ -91,10 +91,10 @@ class WatchedReplay:
         self.machines: dict[str, int] = {}
 
     def step(self, record: StepRecord) -> None:
-        """Step through one row.
+        """Replay one row.
 
         Raises:
-            ReplayError: It comes out otherwise than it was recorded.
+            ReplayError: The replayed step differs from the recorded one.
         """
         self._record, before, self.time = record, self.time, record.time
         jump = jump_of(record)
@@ -111,14 +111,14 @@ class WatchedReplay:
             self._kept[record.seq] = (self.time, self.memory())
 
     def memory(self) -> Memory:
-        """What all monitors remember now."""
+        """The present snapshots of all monitors."""
         return {
             path: {name: one.interpreter.snapshot() for name, one in watched.watchers.items()}
             for path, watched in self._watched.items()
         }
 
     def owed(self) -> list[tuple[str, str, str]]:
-        """What is still owed: path of the machine, monitor, state of the monitor."""
+        """Open obligations: path of the machine, monitor, state of the monitor."""
         return [
             (path, name, state)
             for path, watched in self._watched.items()
@@ -149,7 +149,7 @@ class WatchedReplay:
             watched.interpreter.attach(partial(self._hear, path, one))
 
     def _follow(self, watched: _Watched) -> None:
-        """Where a run was taken up again, another object stands for the machine."""
+        """After a resume of the run another interpreter represents the machine: watch that."""
         interpreter = watched.machine.interpreter
         if interpreter is watched.interpreter:
             return
@@ -160,7 +160,7 @@ class WatchedReplay:
         self._listen(path, watched)
 
     def _drop(self, record: StepRecord) -> None:
-        """Forget machines that are gone: an invocation has ended, or was stopped."""
+        """Drop machines that have ended: their invocation has ended, or was stopped."""
         is_end = record.event is not None and str(record.event["name"]).startswith(("done.invoke.", "error.invoke."))
         if not is_end and not any(effect["type"] == "stop" for effect in record.effects):
             return
@@ -169,7 +169,7 @@ class WatchedReplay:
             del self._watched[path]
 
     def _begin_again(self, kind: str, step: int, before: float) -> None:
-        """All machines are other objects after a jump; what the monitors remember is that of where it went."""
+        """Watch the new machine objects after a jump, with the monitors' snapshots at its target."""
         if kind == "rewind":
             then, memory = self._kept.get(step, (before, {}))
         elif kind == "fork":

@@ -1,1 +1,1 @@
-"""What imported SCXML documents ask of the runtime: invoked documents, events over HTTP."""
+"""Runtime support for imported SCXML documents: invoked documents, events over HTTP."""

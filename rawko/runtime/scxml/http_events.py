@@ -1,11 +1,11 @@
-"""SCXML's basic HTTP event processor: sessions get events by POST, and send them so.
+"""SCXML's basic HTTP event processor: sessions receive and send events by POST.
 
     session = Session()
     async with HttpEvents(session):
         async with Actor(chart, actors, session=session, trusted=True) as actor: ...
 
-Each session has an address of its own, `_ioprocessors['basichttp'].location`: on the loopback interface, with a secret
-in it, so that no web page can guess it.
+Each session has its own address, `_ioprocessors['basichttp'].location`: on the loopback interface, with a secret in it,
+so that no web page can guess it.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ except ModuleNotFoundError as error:
     raise MissingExtra("http", "SCXML's HTTP event processor", "h11") from error
 
 MAX_BODY = 1_000_000
-"""Bytes of one message."""
+"""Largest size of a message, in bytes."""
 
 TIMEOUT_S = 10.0
 EVENT_NAME = "_scxmleventname"
 ANY_POST = "HTTP.POST"
-"""The name of an event whose sender gave none."""
+"""The name of an event whose sender gave no name."""
 
 _FORM = "application/x-www-form-urlencoded"
 
 
 class NotDelivered(RuntimeFault):
-    """A message could not be posted; says why."""
+    """A message could not be posted; the text says why."""
 
 
 class _Refused(Exception):
@@ -54,8 +54,8 @@ class HttpEvents:
     """Receives and sends events by HTTP for the actors of one session.
 
     Args:
-        session: Its actors are reached by their paths.
-        host, port: Where to listen; a free port by default.
+        session: Its actors are addressed by their paths.
+        host, port: Address to listen on; a free port by default.
     """
 
     def __init__(self, session: Tree, *, host: str = "127.0.0.1", port: int = 0) -> None:
@@ -90,13 +90,13 @@ class HttpEvents:
     # ------------------------------------------------------------ out
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run something that ends with the processor."""
+        """Run a coroutine as a task that is cancelled when the processor ends."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def until_idle(self) -> None:
-        """Wait until nothing is on its way any more."""
+        """Wait until all messages have been sent."""
         while self._tasks:
             await asyncio.wait(tuple(self._tasks))
 
@@ -104,7 +104,7 @@ class HttpEvents:
         """Send an event.
 
         Raises:
-            NotDelivered: Nobody answered, or with an error.
+            NotDelivered: There was no answer, or an error.
         """
         import httpx2
 
@@ -145,7 +145,7 @@ class HttpEvents:
         return 200, "taken"
 
     def _take(self, request: h11.Request, body: bytes) -> None:
-        """Queue the event at the actor that it is for."""
+        """Queue the event at the actor in the request's path."""
         if request.method != b"POST":
             raise _Refused(405, "accepted: POST")
         target = urlsplit(request.target.decode("ascii"))
@@ -163,7 +163,7 @@ class HttpEvents:
 
 
 async def _read(connection: h11.Connection, reader: asyncio.StreamReader) -> tuple[h11.Request, bytes]:
-    """The whole request."""
+    """Read the whole request."""
     request: h11.Request | None = None
     body = b""
     while True:
@@ -197,7 +197,7 @@ def _response(connection: h11.Connection, status: int, reason: str) -> bytes:
 
 
 def _event(request: h11.Request, query: str, body: bytes) -> tuple[str, dict[str, str] | str]:
-    """Name and data: fields of a form, or a text."""
+    """Name and data of the event: fields of a form, or a text."""
     kind = next((value.decode("latin-1") for name, value in request.headers if name == b"content-type"), "")
     text = body.decode("utf-8", "replace")
     given = dict(parse_qsl(query, keep_blank_values=True))
@@ -215,7 +215,7 @@ def _raw(request: h11.Request, body: bytes) -> str:
 
 
 def _message(event: str, data: Mapping[str, Any]) -> tuple[bytes, str, str]:
-    """Body, its type, and the query that goes with it."""
+    """Body, content type, and query of a message."""
     said = data.get(ENVELOPE, {})
     if "content" in said:
         content = thaw(said["content"])

@@ -1,4 +1,4 @@
-"""The actor `scxml`: SCXML documents as child machines, as `<invoke>` of an imported document asks for them.
+"""The actor `scxml`: runs SCXML documents as child machines, for `<invoke>` in an imported document.
 
 chart = import_scxml(text, trusted=True, folder=folder).chart
 async with Actor(chart, scxml_actors(trusted=True, folder=folder), trusted=True) as actor: ...
@@ -24,11 +24,11 @@ def scxml_actors(
     """Bindings with the actor `scxml`.
 
     Its input has `content` (a document's text) or `src` (its file), and `data`, values for the variables that the
-    document declares. Documents that it invokes itself run the same way.
+    document declares. Documents that it invokes itself run in the same way.
 
     Args:
         trusted: Let documents run their Python code.
-        folder: Where files are looked up, and nowhere else; None: there are none.
+        folder: The only folder in which files are looked up; None: files are refused.
         data_model, lenient: As for `import_scxml`.
     """
     bindings = Bindings()
@@ -51,7 +51,7 @@ def scxml_actors(
 
 
 def _text(given: Mapping[str, Any], folder: Path | None) -> tuple[str, str]:
-    """The document and its name."""
+    """The text of the document, and its name."""
     content, src = given.get("content"), given.get("src")
     if isinstance(content, Mapping) and isinstance(content.get(XML), str):
         content = content[XML]
