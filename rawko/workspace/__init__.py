@@ -1,10 +1,9 @@
 """Snapshots of the folder that agents work in: git trees in a private repository, without git's index.
 
-`SnapshotStore` is the synchronous whole, `SnapshotWorkspace` its asyncio adapter of the Workspace port, `clean` packs.
-Inside: `names` and `folders` (paths as bytes, opened without links), `objects` and `repository` (the private store),
-`history` (a run's chain of commits), `cleaning` (packing, and dropping what no run needs), `mirror` (the captured tree
-in memory), `look`, `touch` and `reader` (the disk), `ignore` and `userindex` (what is left out), `diff`,
-`plan`, `check`, `restore` and `pending` (going back), `locks`.
+`SnapshotStore` is the synchronous store, `SnapshotWorkspace` its asyncio adapter of the Workspace port, `clean` packs
+the store. Modules: `names` and `folders` (paths as bytes, folders opened without following links); `repository` (the
+private git repository: objects, history, packing, diff, locks); `capture` (scans of the disk, the mirror in memory,
+ignore rules); `restore` (plan, check, restore, pending restores).
 """
 
 from rawko.extras import require

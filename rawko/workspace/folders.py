@@ -1,4 +1,4 @@
-"""Opening folders of the workspace step by step from its root, so that no link on the way is ever followed."""
+"""Opens folders of the workspace component by component from its root, so that no link is ever followed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @contextmanager
 def opened(root: Path, parts: Parts, *, is_made: bool = False) -> Iterator[int]:
-    """The descriptor of a folder.
+    """Open a folder and yield its descriptor.
 
     Args:
-        is_made: Make what is missing on the way.
+        is_made: Create missing folders on the path.
 
     Raises:
         FileNotFoundError: A component is missing.
-        NotADirectoryError: A component is no folder, or a link.
+        NotADirectoryError: A component is a link, or no folder.
         OSError: The system refuses for another reason.
     """
     descriptor = os.open(root, OPEN_FOLDER)
@@ -45,6 +45,6 @@ def _open(above: int, name: bytes, is_made: bool) -> int:
     try:
         return os.open(name, OPEN_FOLDER, dir_fd=above)
     except OSError as error:
-        if error.errno == errno.ELOOP:  # What some systems say of a link.
+        if error.errno == errno.ELOOP:  # Some systems report this for a link.
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), name) from error
         raise

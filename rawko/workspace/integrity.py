@@ -1,8 +1,7 @@
-"""Reading what lies in the store so that damage is found out first: libgit2 waits for ever for the rest of some objects
-that were cut off or changed.
+"""Detects damage in the store before libgit2 reads it: libgit2 hangs on some objects that were truncated or changed.
 
-    loose objects   read here: inflated, their length and their SHA-1 checked
-    packs           libgit2 reads them, once the SHA-1 at the end of the pack and of its index was checked
+loose objects   read here: inflated, length and SHA-1 checked
+packs           read by libgit2, after the SHA-1 at the end of the pack and of its index were checked
 
 """
 
@@ -15,23 +14,23 @@ from pathlib import Path
 from typing import Final
 
 MAX_PACK_BYTES: Final = 1 << 30
-"""Larger packs are believed unchecked: reading one takes seconds."""
+"""Larger packs are not checked: reading one takes seconds."""
 _PIECE: Final = 1 << 20
 _SHA1: Final = 20
 
 
 class Damaged(KeyError):
-    """An object is there, and is not what it was: as good as missing."""
+    """An object exists but is damaged; callers treat it as missing."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 def read_loose(objects: Path, oid: bytes) -> bytes | None:
-    """The contents of an object that lies by itself; None where none of that name does.
+    """The contents of a loose object; None if there is no loose object of that id.
 
     Raises:
-        Damaged: It is not what its name says.
+        Damaged: The object's contents do not match its id.
     """
     name = oid.hex()
     try:
@@ -52,7 +51,7 @@ def read_loose(objects: Path, oid: bytes) -> bytes | None:
 
 
 class Packs:
-    """The packs of a store; each is checked once, and again when it is another one."""
+    """Checks each pack file of a store once, and again after the packs have changed."""
 
     def __init__(self, objects: Path) -> None:
         self._folder = objects / "pack"
@@ -61,10 +60,10 @@ class Packs:
         self._at: tuple[int, int] | None = None
 
     def check(self) -> None:
-        """Make sure that what is read from packs is what was written.
+        """Check that the packs contain what was written.
 
         Raises:
-            Damaged: A pack is not.
+            Damaged: A pack is damaged.
         """
         stamp = self._stamp()
         if stamp is not None and stamp == self._at:
@@ -78,7 +77,7 @@ class Packs:
             raise Damaged(self._problem)
 
     def _stamp(self) -> tuple[int, int] | None:
-        """What changes when a pack comes or goes: asked for each object, so it must be cheap."""
+        """A stamp that changes when a pack is added or removed; computed for each object, so it must be cheap."""
         try:
             seen = os.stat(self._folder)  # noqa: PTH116 - thousands of times
         except OSError:
@@ -102,7 +101,7 @@ class Packs:
             if size > MAX_PACK_BYTES:
                 return None
             return None if size > _SHA1 and _has_its_sum(file, size) else f"the pack {name} is damaged"
-        except FileNotFoundError:  # it was replaced meanwhile
+        except FileNotFoundError:  # it was replaced in the meantime
             return None
         except OSError as error:
             return f"the pack {name} cannot be read: {error.strerror}"

@@ -1,7 +1,7 @@
-"""How narrow the permissions of files were when they were captured: git's trees only know whether a file is executable.
+"""Records the permissions of captured files: git's trees store only whether a file is executable.
 
-One line per file that others may not read, in a file beside the store: mode in octal, path in hex. The narrowest that
-was ever captured counts, so that a file which comes back is never open to more people than it was.
+One line per file that others may not read, in a file beside the store: mode in octal, path in hex. The narrowest
+permissions ever captured count, so that a restored file is never accessible to more people than before.
 """
 
 from __future__ import annotations
@@ -13,27 +13,29 @@ from typing import Final
 from rawko.workspace.note_file import NoteFile
 
 _USUAL: Final = 0o644
-"""Readable by all: not noted. Without a note nobody but the owner may write a file that comes back."""
+"""Readable by all: not recorded. A file without a record is restored writable by its owner only."""
 
 
 class Modes:
     """Permissions by path.
 
+    Permissions by path.
+
     Args:
-        file: Where new ones are noted; None keeps them in memory.
-        known: Files to read, of this run and of others; what cannot be read in them is passed over.
+        file: File for new records; None keeps them in memory.
+        known: Files to read, of this run and of others; unreadable parts of them are ignored.
     """
 
     def __init__(self, file: Path | None = None, known: Iterable[Path] = ()) -> None:
         self._notes = NoteFile(file)
         self._modes: dict[bytes, int] = {}
         self._own: dict[bytes, int] = {}
-        """What stands in this run's own file: those of other runs may be pruned."""
+        """Records in this run's own file: those of other runs may be pruned."""
         for path in known:
             self._read(path, is_own=path == file)
 
     def note(self, path: bytes, permissions: int) -> None:
-        """A file was captured with these permissions."""
+        """Record the permissions of a captured file."""
         if permissions & _USUAL == _USUAL and path not in self._modes:
             return
         narrowest = permissions & self._modes.get(path, 0o777)
@@ -42,11 +44,11 @@ class Modes:
             self._notes.add(b"%o %s\n" % (narrowest, path.hex().encode()))
 
     def flush(self) -> None:
-        """Keep what is new; a disk that refuses is asked again the next time."""
+        """Write new records; after a write error they are written by the next call."""
         self._notes.flush()
 
     def narrowed(self, path: bytes, permissions: int) -> int:
-        """Permissions for a file that comes back: not wider than it was captured with."""
+        """Permissions for a restored file: not wider than when it was captured."""
         known = self._modes.get(path)
         if known is None:
             return permissions & 0o755

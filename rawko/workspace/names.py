@@ -1,7 +1,7 @@
-"""Names of files: bytes inside, text with surrogate escapes at the border.
+"""Names of files: bytes inside, text with surrogate escapes outside.
 
-A path inside is a tuple of components (`Parts`), or the same joined by `/`. Which names are never captured is
-`rawko.patterns.exclusions`'s.
+Inside, a path is a tuple of components (`Parts`), or these joined by `/`. `rawko.patterns.exclusions` has the names
+that are never captured.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _RUN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 
 
 def to_parts(path: str) -> Parts:
-    """The components of a workspace-relative path; `.` and empty components vanish, the root is `()`.
+    """The components of a workspace-relative path; `.` and empty components are dropped; the root is `()`.
 
     Raises:
         WorkspaceError: The path is absolute, climbs with `..`, or holds a NUL.
@@ -34,20 +34,20 @@ def to_parts(path: str) -> Parts:
 
 
 def to_bytes(path: str) -> bytes:
-    """The bytes that the system knows a text path by."""
+    """The bytes that the system uses for a path."""
     return path.encode("utf-8", "surrogateescape")
 
 
 def to_text(path: bytes) -> str:
-    """The path as the vocabulary spells it: UTF-8, other bytes as surrogate escapes."""
+    """The path as the vocabulary writes it: UTF-8, other bytes as surrogate escapes."""
     return path.decode("utf-8", "surrogateescape")
 
 
 def check_run(run: str) -> str:
-    """The name of a run, if a git reference can carry it.
+    """The name of a run, checked to be valid in a git reference.
 
     Raises:
-        WorkspaceError: It cannot.
+        WorkspaceError: The name is not valid.
     """
     if not _RUN.fullmatch(run) or ".." in run or run.endswith(".lock") or len(run) > 200:
         raise WorkspaceError(

@@ -1,4 +1,4 @@
-"""A file beside the store that grows by lines: what git's trees do not hold of captured files."""
+"""An append-only file of lines beside the store, for attributes of captured files that git's trees do not store."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 class NoteFile:
-    """Lines that are added together.
+    """Buffers lines and appends them together.
 
     Args:
-        path: None keeps nothing.
+        path: None stores nothing.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -24,13 +24,13 @@ class NoteFile:
             self._new.append(line)
 
     def flush(self) -> None:
-        """Write what is new; a disk that refuses is asked again the next time."""
+        """Append the buffered lines; after a write error they are written by the next call."""
         if self._path is None or not self._new:
             return
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             try:
-                # A full disk may have taken half a line: the next one begins after a break, and the half is no note.
+                # A full disk may have taken half a line: begin with a line break, so that the half line is invalid.
                 data = b"\n" * self._is_torn + b"".join(self._new)
                 self._is_torn = True
                 if os.write(descriptor, data) == len(data):

@@ -1,8 +1,8 @@
-"""Who owned files when they were captured, for a root that captures and restores the files of others.
+"""Records the owner and group of captured files, so that a restore run by root gives files back to their owners.
 
-git's trees know no owners. One line per captured content of a file that is not ours, in a file beside the store: user
-and group, and a digest of path and content's id. What no line names comes back as ours, which gives nobody anything.
-Only root can give files away: for all others nothing is noted and nothing is changed.
+git's trees store no owners. A file beside the store has one line per captured content of a file that is not root's:
+user and group, and a digest of path and content id. Files without a line are restored as root's own. Only root can give
+files away: other users record nothing and change nothing.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _LINE: Final = re.compile(rb"([0-9]{1,10}):([0-9]{1,10}) ([0-9a-f]{32})")
 
 
 class Owners:
-    """Owners by path and content: what was captured as root's own never becomes somebody else's.
+    """Owners by path and content: a file captured as root's own is never given to another user.
 
     Args:
-        file: Where new ones are noted; None keeps them in memory.
-        known: Files to read, of this run and of others; what cannot be read in them is passed over.
+        file: File for new records; None keeps them in memory.
+        known: Files to read, of this run and of others; unreadable parts of them are ignored.
     """
 
     def __init__(self, file: Path | None = None, known: Iterable[Path] = ()) -> None:
@@ -36,13 +36,13 @@ class Owners:
         self._ours = os.geteuid(), os.getegid()
         self._owners: dict[bytes, Owner] = {}
         self._own: set[bytes] = set()
-        """What stands in this run's own file: those of other runs may be pruned."""
+        """Records in this run's own file: those of other runs may be pruned."""
         if self._is_root:
             for path in known:
                 self._read(path, is_own=path == file)
 
     def note(self, path: bytes, oid: bytes, seen: os.stat_result) -> None:
-        """A file was captured with this content, and belongs to whom `seen` says."""
+        """Record the owner of a captured file with this content."""
         if not self._is_root:
             return
         owner = seen.st_uid, seen.st_gid
@@ -55,11 +55,11 @@ class Owners:
         self._notes.add(b"%d:%d %s\n" % (*owner, key))
 
     def flush(self) -> None:
-        """Keep what is new; a disk that refuses is asked again the next time."""
+        """Write new records; after a write error they are written by the next call."""
         self._notes.flush()
 
     def owner(self, path: bytes, oid: bytes) -> Owner | None:
-        """To whom a file that comes back is given; None leaves it ours."""
+        """The owner of a restored file; None leaves it root's."""
         return self._owners.get(_key(path, oid)) if self._is_root else None
 
     def _read(self, path: Path, *, is_own: bool) -> None:

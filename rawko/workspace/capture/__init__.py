@@ -1,1 +1,1 @@
-"""From the disk to a tree: which files count, what has changed, and the mirror of what is known."""
+"""Captures the workspace as a tree: which files count, which have changed, and the mirror of the captured files."""

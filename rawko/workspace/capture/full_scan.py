@@ -1,8 +1,8 @@
-"""A full look at the disk: brings the whole mirror up to date, at the cost of listing every folder.
+"""A full scan of the workspace: updates the whole mirror, by listing every folder.
 
-Every folder is opened from its parent's descriptor without following links, so a folder that is swapped for a link
-during the look is never entered. Files that look as they did when they were read are not read again. What is ignored
-is `ignore`'s, how a file is read is `reader`'s, and a look at single places is `touch`'s.
+Every folder is opened from its parent's descriptor without following links, so that a folder swapped for a link during
+the scan is never entered. Files with an unchanged signature are not read again. `ignore` decides what is left out,
+`reader` reads files, `hinted_scan` scans single paths.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ENCODING = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder during a look: where it is, and the rules there. `prefix` ends in `/` or is empty."""
+    """A folder during a scan: its path and its ignore rules. `prefix` ends in `/` or is empty."""
 
     prefix: bytes
     scope: Scope
@@ -36,15 +36,15 @@ class Place:
 
 
 class Looker:
-    """Looks at one workspace. The parts that `touch` shares are public.
+    """Scans one workspace. `hinted_scan` uses the public parts, too.
 
     Args:
         root: The workspace, without links in its path.
-        excluded: Folders that are never entered, and files that are never read, from the root.
+        excluded: Folders that are never entered, and files that are never read, relative to the root.
         max_file_bytes: Larger files are skipped.
 
     Attributes:
-        skipped: Paths that were found and not captured: unreadable, too large, too deep.
+        skipped: Paths that were found but not captured: unreadable, too large, too deep.
     """
 
     def __init__(self, root: Path, objects: Objects, *, excluded: frozenset[Parts], max_file_bytes: int) -> None:
@@ -56,21 +56,21 @@ class Looker:
         self.repositories = Repositories()
 
     def everything(self, mirror: Mirror) -> None:
-        """Bring the whole mirror up to date."""
+        """Update the whole mirror."""
         with self.open_root() as root:
             self.look_at_all(root, mirror.root)
 
     def look_at_all(self, root: int, folder: Folder) -> None:
-        """Bring the root folder up to date, and all beneath."""
+        """Update the root folder, and everything beneath it."""
         self.skipped.clear()
         self._look(root, folder, Place(b"", self.repositories.above(self.root)))
 
     @contextmanager
     def open_root(self) -> Iterator[int]:
-        """The root's descriptor.
+        """Open the root and yield its descriptor.
 
         Raises:
-            WorkspaceError: The workspace is gone or cannot be listed.
+            WorkspaceError: The workspace does not exist or cannot be listed.
         """
         try:
             descriptor = os.open(self.root, OPEN_FOLDER)
@@ -84,7 +84,7 @@ class Looker:
             ) from error
 
     def _look(self, descriptor: int, folder: Folder, place: Place) -> bool:
-        """Bring a folder up to date; whether anything in it changed."""
+        """Update a folder; whether anything in it changed."""
         self.counters.scans += 1
         with os.scandir(descriptor) as listing:
             rest, missing = _unlike(folder, listing)
@@ -96,7 +96,7 @@ class Looker:
         is_changed = False
         for name, entry in rest:
             if is_git_name(name):
-                if name != b".git":  # git's own where case is folded, and somebody's elsewhere: told, and left alone
+                if name != b".git":  # a name that git could take for `.git`: report it, do not capture it
                     self.skipped.add(place.prefix + name)
                 is_changed |= folder.forget(name)
             elif entry.is_dir(follow_symlinks=False):
@@ -110,7 +110,7 @@ class Looker:
         return is_changed
 
     def look_at_folder(self, descriptor: int, folder: Folder, place: Place, name: bytes) -> bool:
-        """Bring a folder in an open one up to date; whether the tree changes by it."""
+        """Update a subfolder of an open folder; whether the tree changes."""
         path = place.prefix + name
         was_file = folder.files.pop(name, None) is not None
         if path in self.excluded:
@@ -128,7 +128,7 @@ class Looker:
         return is_changed or was_file
 
     def _enter(self, parent: int, folder: Folder, place: Place, name: bytes) -> bool | None:
-        """Look at a folder in an open one; None where it cannot be entered."""
+        """Scan a subfolder of an open folder; None if it cannot be entered."""
         if place.depth > MAX_DEPTH:
             self.skipped.add(place.prefix[:-1])
             return None
@@ -141,7 +141,7 @@ class Looker:
         except FileNotFoundError:
             return None
         except OSError as error:
-            # What goes wrong in the store is never an OSError here: `objects` makes it a WorkspaceError.
+            # Failures of the store are never an OSError here: `objects` turns them into a WorkspaceError.
             refuse_if_ours(error, place.prefix[:-1], is_known=not folder.is_empty)
             self.skipped.add(place.prefix[:-1])
             return None
@@ -167,7 +167,7 @@ class Looker:
 
     @staticmethod
     def put(folder: Folder, name: bytes, file: File | None) -> bool:
-        """Set or drop a file of the mirror; whether the tree changes by it."""
+        """Set or drop a file of the mirror; whether the tree changes."""
         if file is None:
             return folder.forget(name)
         known = folder.files.get(name)
@@ -179,9 +179,9 @@ class Looker:
 def _unlike(
     folder: Folder, listing: Iterable[os.DirEntry[str]]
 ) -> tuple[list[tuple[bytes, os.DirEntry[str]]], list[bytes]]:
-    """What in a listing is not a captured file that looks as it did; and captured names that are not there.
+    """Entries of a listing that are not captured files with an unchanged signature, and captured names that are gone.
 
-    Nearly all files of a look end here, so the loop is spelt out: it is most of what a look costs.
+    Nearly all files of a scan end here, so the loop is written out: it takes most of a scan's time.
     """
     rest: list[tuple[bytes, os.DirEntry[str]]] = []
     same: list[bytes] = []
@@ -195,7 +195,8 @@ def _unlike(
                     same.append(name)
                     continue
             except OSError:
-                pass  # It vanished since it was listed, or the folder may be listed only: the caller finds out.
+                # The file vanished since it was listed, or the folder may only be listed: the caller handles both.
+                pass
         rest.append((name, entry))
     if len(same) == len(files) and not folder.folders:
         return rest, []

@@ -1,7 +1,7 @@
-"""A look at the places that a tool says it touched, at a cost that does not grow with the workspace.
+"""Scans the paths that a tool reports as touched, at a cost that does not depend on the size of the workspace.
 
-It brings the mirror up to date along these paths, and lists a folder only where the path itself is one. A full look
-is `look`'s.
+It updates the mirror along these paths, and lists a folder only if the path itself is a folder. `full_scan` scans
+everything.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from rawko.workspace.names import Parts
 
 
 class Toucher:
-    """Looks at single paths of the workspace that its looker looks at."""
+    """Scans single paths of its looker's workspace."""
 
     def __init__(self, looker: Looker) -> None:
         self._looker = looker
 
     def touched(self, mirror: Mirror, paths: Sequence[Parts]) -> None:
-        """Bring the mirror up to date at these paths and beneath them, without listing any other folder.
+        """Update the mirror at these paths and beneath them, without listing other folders.
 
-        A file named here is captured even if it is ignored. A link is captured, and so is what it leads to inside
-        the workspace: who wrote through it changed that. Where rules changed, what they rule is looked through.
+        A file named here is captured even if it is ignored. A link is captured together with its target inside the
+        workspace, since a tool that writes through the link changes the target. If ignore rules changed, their folder
+        is scanned, too.
         """
         with self._looker.open_root() as root:
             todo, done = list(paths), set[Parts]()
@@ -43,7 +44,7 @@ class Toucher:
                     todo += self._touch(root, mirror.root, parts)
 
     def _touch(self, root: int, folder: Folder, parts: Parts) -> list[Parts]:
-        """Bring the mirror up to date at one path; what else to look at, because links lead there."""
+        """Update the mirror at one path; return further paths to scan: targets of links."""
         if not parts:
             self._looker.look_at_all(root, folder)
             return []
@@ -80,7 +81,7 @@ class Toucher:
                 above.oid = None
 
     def _stat(self, descriptor: int, name: bytes) -> os.stat_result | None:
-        """What a name in an open folder is; None where there is nothing."""
+        """The stat result of a name in an open folder; None if there is no such file."""
         self._looker.counters.stats += 1
         try:
             return os.stat(name, dir_fd=descriptor, follow_symlinks=False)
@@ -92,7 +93,7 @@ class Toucher:
             raise
 
     def _touch_end(self, descriptor: int, folder: Folder, parts: Parts, seen: os.stat_result | None) -> None:
-        """What the walk along a touched path ends at: a file, a folder to look through, or nothing."""
+        """Update the end of a touched path: a file, a folder to scan, or nothing."""
         name, path = parts[-1], b"/".join(parts)
         self._looker.skipped.difference_update([one for one in self._looker.skipped if one.startswith(path + b"/")])
         if seen is None:
@@ -106,7 +107,7 @@ class Toucher:
             self._looker.put(folder, name, taken)
 
     def _scope(self, parts: Parts) -> Scope:
-        """The rules that reach a folder: those of every folder on the way."""
+        """The ignore rules of a folder: those of all folders above it, too."""
         root, repositories = self._looker.root, self._looker.repositories
         scope = repositories.above(root)
         for length in range(len(parts) + 1):
@@ -122,11 +123,11 @@ class Toucher:
         return scope
 
     def _behind_link(self, link: bytes, rest: Parts) -> list[Parts]:
-        """The path inside the workspace that a link leads to, if it leads inside."""
+        """The path inside the workspace that a link leads to; empty if it leads outside."""
         try:
             target = self._looker.root.joinpath(os.fsdecode(b"/".join((link, *rest)))).resolve()
         except (OSError, RuntimeError):
-            return []  # A loop of links leads nowhere.
+            return []  # A loop of links has no target.
         if not target.is_relative_to(self._looker.root):
             return []
         return [tuple(os.fsencode(part) for part in target.relative_to(self._looker.root).parts)]

@@ -1,8 +1,8 @@
-"""Which names the .gitignore files of a repository leave out, at every level, as git decides it.
+"""Which names the .gitignore files of a repository leave out, at every level, by git's rules.
 
-A `Scope` stands for one folder during a look: the rules that reach it, and the index of the repository it lies in. A
-nested repository starts afresh, as it does for git. `.git/info/exclude` is read; the user's global excludes are not.
-How a file's lines match is `rawko.patterns`'s.
+A `Scope` represents one folder during a scan: the ignore rules that apply to it, and the index of its repository. A
+nested repository has only its own rules, as for git. `.git/info/exclude` is read; the user's global excludes are not.
+`rawko.patterns` matches the lines.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rawko.workspace.names import Parts
 
 IGNORE_FILE = b".gitignore"
 RULES = (b".git", IGNORE_FILE)
-"""Names that change the rules of the folder they lie in."""
+"""Names that change the ignore rules of their folder."""
 _MAX_BYTES = 1 << 20
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 @dataclass(frozen=True)
 class Repository:
-    """One repository of the user: its index, and where its rules begin."""
+    """A repository of the user: its index, and its `info/exclude` file."""
 
     index: UserIndex
     exclude: bytes
@@ -39,13 +39,13 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One folder, as the ignore rules see it.
+    """One folder with its ignore rules.
 
     Attributes:
-        path: From the folder of the repository (or, without one, the workspace), ending in `/` or empty.
-        levels: Outermost first, each with the length of its folder's path.
+        path: Relative to the repository (or, without one, to the workspace), ending in `/` or empty.
+        levels: Ignore rules, outermost first, each with the length of its folder's path.
         repository: None outside repositories.
-        is_ignored: The folder itself is left out; what is tracked inside still counts.
+        is_ignored: The folder itself is left out; tracked files inside are captured nevertheless.
     """
 
     path: bytes = b""
@@ -54,7 +54,7 @@ class Scope:
     is_ignored: bool = False
 
     def ignores(self, name: bytes, is_folder: bool) -> bool:
-        """Whether a name in this folder is left out unless something tracks it."""
+        """Whether a name in this folder is left out, unless it is tracked."""
         if self.is_ignored:
             return True
         path = self.path + name
@@ -65,7 +65,7 @@ class Scope:
         return False
 
     def tracks(self, name: bytes, is_folder: bool) -> bool:
-        """Whether the user's index holds the name, or something beneath it."""
+        """Whether the user's index contains the name, or a path beneath it."""
         if self.repository is None:
             return False
         tracked = self.repository.tracked
@@ -77,7 +77,7 @@ class Scope:
         return Scope(self.path + name + b"/", self.levels, self.repository, is_ignored)
 
     def with_rules(self, content: bytes) -> Scope:
-        """This scope with one more .gitignore, lying in this folder."""
+        """This scope with the rules of a .gitignore in this folder added."""
         if not content:
             return self
         levels = (*self.levels, (len(self.path), level(content)))
@@ -85,13 +85,13 @@ class Scope:
 
 
 class Repositories:
-    """The user's repositories that a workspace meets; their indexes stay in memory between looks."""
+    """The user's repositories in and around a workspace; their indexes stay in memory between scans."""
 
     def __init__(self) -> None:
         self._indexes: dict[Path, UserIndex] = {}
 
     def at(self, marker: Path) -> Repository | None:
-        """The repository whose `.git` is `marker`, or None where that is no repository."""
+        """The repository of a `.git` marker, or None if it is no repository."""
         git = git_folder(marker)
         if git is None:
             return None
@@ -99,11 +99,11 @@ class Repositories:
         return Repository(index, _read(common_folder(git) / "info" / "exclude"))
 
     def enter(self, scope: Scope, folder: Path, descriptor: int, names: Container[bytes]) -> Scope:
-        """A folder's scope with what lies in it: a repository of its own, a .gitignore.
+        """A folder's scope with its own repository and .gitignore, if it has them.
 
         Args:
-            folder: Where the folder is, for `.git`.
-            names: The names in it, so that nothing is opened in vain.
+            folder: Path of the folder, to find its `.git`.
+            names: The names in the folder, so that only existing files are opened.
         """
         if b".git" in names:
             repository = self.at(folder / ".git")
@@ -114,9 +114,9 @@ class Repositories:
         return scope
 
     def above(self, workspace: Path) -> Scope:
-        """The scope that a repository around the workspace gives it; its own files are not read yet.
+        """The scope that a repository around the workspace gives it, without the workspace's own files.
 
-        A workspace that the repository around it leaves out is on its own: somebody chose to work there.
+        A workspace that the repository ignores gets an empty scope: its user chose to work in an ignored folder.
         """
         if (workspace / ".git").exists():
             return Scope()
@@ -137,7 +137,7 @@ class Repositories:
 
 
 def _read(path: bytes | Path, *, folder: int | None = None) -> bytes:
-    """What a rules file says; nothing where it is a link, unreadable or absurdly large (as for git)."""
+    """The content of a rules file; empty if it is a link, unreadable or too large (as for git)."""
     try:
         descriptor = os.open(path, _OPEN, dir_fd=folder)
     except (OSError, ValueError):

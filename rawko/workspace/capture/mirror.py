@@ -1,7 +1,7 @@
-"""The mirror: the captured tree in memory, with what each file looked like on disk when it was read.
+"""The mirror: the captured tree in memory, with each file's signature when it was read.
 
-It stands in for git's index: a name in it is tracked, so a change costs one blob and the trees above it, and a file
-that still looks the same is not read again. Looking at the disk is `look`'s.
+It replaces git's index: a change costs one blob and the trees above it, and a file with an unchanged signature is not
+read again. `full_scan` and `hinted_scan` read the disk.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from rawko.workspace.names import Parts
 from rawko.workspace.repository.objects import MODE_FOLDER, Objects, TreeEntry
 
 Signature: TypeAlias = tuple[int, int, int, int, int]
-"""What tells a changed file from an unchanged one: mtime and ctime in ns, size in bytes, inode, mode."""
+"""Distinguishes changed files from unchanged ones: mtime and ctime in ns, size in bytes, inode, mode."""
 
 
 signature: Callable[[os.stat_result], Signature] = attrgetter(
     "st_mtime_ns", "st_ctime_ns", "st_size", "st_ino", "st_mode"
 )
-"""What a file looks like from outside. Most of a full look's time goes by here: this is half of a function's cost."""
+"""The signature of a stat result. Most of a full scan's time is spent here: an attrgetter takes half the time of a
+function.
+"""
 
 
 class File(NamedTuple):
-    """A captured file or link. `signature` is None where it proves nothing (loaded from a tree, or racy)."""
+    """A captured file or link. `signature` is None if it proves nothing (loaded from a tree, or racy)."""
 
     mode: int
     oid: bytes
@@ -33,7 +35,7 @@ class File(NamedTuple):
 
 
 class Folder:
-    """A folder of the mirror. `oid` is None until the tree of its present contents is written."""
+    """A folder of the mirror. `oid` is None until the tree of its present contents is stored."""
 
     __slots__ = ("files", "folders", "oid")
 
@@ -43,7 +45,7 @@ class Folder:
         self.oid: bytes | None = None
 
     def forget(self, name: bytes) -> bool:
-        """Drop a name, whatever it is; whether it was there."""
+        """Drop a file or folder; whether it was there."""
         found = name in self.files or name in self.folders
         self.files.pop(name, None)
         self.folders.pop(name, None)
@@ -62,7 +64,7 @@ class Mirror:
 
     @classmethod
     def load(cls, objects: Objects, tree: bytes) -> Mirror:
-        """The mirror of a stored tree, with no signatures: the first look reads every file.
+        """The mirror of a stored tree, without signatures: the first scan reads every file.
 
         Raises:
             KeyError: An object is missing.
@@ -70,9 +72,9 @@ class Mirror:
         return cls(_load(objects, tree))
 
     def write(self, objects: Objects) -> bytes:
-        """Store the trees of all folders that changed; the 20 bytes of the root's id.
+        """Store the trees of all folders that changed; return the 20 bytes of the root's id.
 
-        Folders without files vanish: git trees cannot hold them.
+        Folders without files are dropped: git trees cannot contain them.
         """
         if self.root.oid is None:
             _prune(self.root)
@@ -86,7 +88,7 @@ class Mirror:
         return folder.files.get(parts[-1]) if folder and parts else None
 
     def put(self, parts: Parts, file: File | None) -> None:
-        """Set the file at a path, or drop what is there."""
+        """Set the file at a path, or drop the file or folder there."""
         chain = [self.root]
         for name in parts[:-1]:
             if file is not None:
@@ -103,7 +105,7 @@ class Mirror:
             folder.oid = None
 
     def settle(self, trees: Mapping[Parts, bytes]) -> None:
-        """Believe that these folders are what these stored trees hold."""
+        """Set the ids of folders whose trees are known to be stored."""
         for parts, tree in trees.items():
             folder = self.root
             for name in parts:
@@ -136,7 +138,7 @@ def _write(folder: Folder, objects: Objects) -> bytes:
 
 
 def _prune(folder: Folder) -> None:
-    """Drop the folders without files, in a folder that is to be written; one that is written has some."""
+    """Drop subfolders without files before a folder is stored; stored folders have none."""
     for name, child in [(name, child) for name, child in folder.folders.items() if child.oid is None]:
         _prune(child)
         if child.is_empty:

@@ -1,6 +1,6 @@
-"""Reading one file of the workspace into the store, and judging how far its looks can be trusted afterwards.
+"""Reads single files of the workspace into the store, and judges whether their signatures can be trusted afterwards.
 
-Which files are read is `look`'s.
+The scans decide which files are read.
 """
 
 from __future__ import annotations
@@ -20,22 +20,24 @@ from rawko.workspace.owners import Owners
 from rawko.workspace.repository.objects import MODE_EXECUTABLE, MODE_FILE, MODE_LINK, Objects, Unreadable
 
 RACY_NS = 20_000_000
-"""A file that changed within this of being read is read again next time: clocks of file systems are coarse."""
+"""A file that changed less than this before it was read is read again by the next scan: file systems' clocks are
+coarse.
+"""
 COARSE_NS = 2_000_000_000
-"""The same for a change time of whole seconds: some file systems keep no finer one."""
+"""The same for a change time of whole seconds: some file systems store no finer times."""
 
-# Without O_NONBLOCK, a file swapped for a FIFO would hold the look for ever.
+# Without O_NONBLOCK, opening a file swapped for a FIFO would block the scan for ever.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _TRIES = 3
 _OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-"""This process, or the machine, has run out of something: the file is as it was."""
+"""This process, or the machine, has run out of a resource: the file itself is unchanged."""
 _OF_DISK = frozenset({errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN})
-"""The disk, or the server behind it, does not answer: of a file that was captured before, it will not be gone."""
+"""The disk, or the server behind it, does not answer: a file that was captured before must not count as gone."""
 
 
 @dataclass(slots=True)
 class Counters:
-    """What looking has cost so far: folders listed, names asked about one by one, files read."""
+    """Costs of scanning so far: folders listed, single names checked, files read."""
 
     scans: int = 0
     stats: int = 0
@@ -46,12 +48,12 @@ class Reader:
     """Reads files and links by name from an open folder.
 
     Args:
-        skip: Told the path of each file that exists and cannot be captured.
+        skip: Called with the path of each file that exists but cannot be captured.
         max_file_bytes: Larger files are skipped.
 
     Attributes:
-        known: Files by path with the looks that they had when an earlier process read them; see `stat_index`. One that
-            looks the same is not read again.
+        known: Files by path with the signatures that an earlier process recorded; see `stat_index`. A file with the
+            same signature is not read again.
     """
 
     def __init__(
@@ -67,19 +69,19 @@ class Reader:
 
     @property
     def reads(self) -> int:
-        """Files that were read so far."""
+        """Number of files read so far."""
         return self._counters.reads
 
     def take(
         self, folder: int, name: bytes, seen: os.stat_result, path: bytes, *, is_known: bool = False
     ) -> File | None:
-        """Store what a name holds; None for what is gone, special (FIFO, socket, device) or skipped.
+        """Store the contents of a name; None if it is gone, special (FIFO, socket, device) or skipped.
 
         Args:
             is_known: It was captured before; see `refuse_if_ours`.
 
         Raises:
-            WorkspaceError: The store cannot be written, or `refuse_if_ours`.
+            WorkspaceError: The store cannot be written, or see `refuse_if_ours`.
         """
         kind = stat.S_IFMT(seen.st_mode)
         if kind not in (stat.S_IFREG, stat.S_IFLNK):
@@ -126,17 +128,17 @@ class Reader:
             os.close(descriptor)
 
     def _note(self, path: bytes, oid: bytes, seen: os.stat_result) -> None:
-        """Keep what git's trees do not hold of a file."""
+        """Record the attributes of a file that git's trees do not store."""
         if stat.S_ISREG(seen.st_mode):
             self.modes.note(path, stat.S_IMODE(seen.st_mode) & 0o777)
             self.owners.note(path, oid, seen)
 
 
 def refuse_if_ours(error: Exception, path: bytes, *, is_known: bool) -> None:
-    """Stop at a failure that is not the file's: what cannot be seen now must not count as gone.
+    """Raise for a failure that is not the file's own: a file that cannot be read now must not count as gone.
 
     Args:
-        is_known: The file, or something in the folder, was captured before. Others are skipped if the disk refuses.
+        is_known: The file, or something in the folder, was captured before. Otherwise a failing disk only skips it.
 
     Raises:
         WorkspaceError: The process is out of file descriptors or memory, or the disk does not answer.
@@ -156,9 +158,10 @@ def _is_racy(seen: os.stat_result, now: int) -> bool:
 
 
 def is_racy(mtime_ns: int, ctime_ns: int, now: int) -> bool:
-    """Whether a change after `now`, the time of reading in ns, could leave the file looking the same.
+    """Whether a change after `now`, the time of reading in ns, could leave the signature unchanged.
 
-    A change time in the future is somebody else's clock and proves nothing; a modification time there is only odd.
+    A change time in the future comes from another clock and proves nothing; a modification time there may be
+    deliberate.
     """
     margin = COARSE_NS if ctime_ns % 1_000_000_000 == 0 else RACY_NS
     return now - ctime_ns < margin or abs(now - mtime_ns) < RACY_NS

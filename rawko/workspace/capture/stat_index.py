@@ -1,15 +1,14 @@
-"""What the captured files of a workspace looked like, kept on disk between processes, as git's index keeps it.
+"""The signatures of a workspace's captured files, stored on disk between processes, as in git's index.
 
-A full scan reads a file whose looks it does not know. With this index the first scan of a process reads only what has
-changed since another one captured the workspace:
+A full scan reads files with unknown signatures. With this index the first scan of a process reads only files that have
+changed since another process captured the workspace:
 
     index      src/a.py   mtime, ctime, size, inode, mode   contents 4f2a…
     disk       src/a.py   the same                          not read: the contents are 4f2a…
-    disk       src/a.py   another ctime                     read
+    disk       src/a.py   another ctime                     read again
 
-It is a cache: an index that is missing, cut off or damaged counts as empty, and an entry is believed only where the
-store holds its contents. A file that may have changed in the moment in which the index was written is read again
-(git calls such an entry racy).
+It is a cache: a missing, truncated or damaged index counts as empty, and an entry counts only if the store has its
+contents. A file that may have changed while the index was written is read again (git calls such an entry racy).
 """
 
 from __future__ import annotations
@@ -34,15 +33,16 @@ _ENTRY: Final = struct.Struct("<qqQQII20s")
 _TIME: Final = struct.Struct("<q")
 _SUM_BYTES: Final = 32
 _SAVED_FROM: Final = 1_000
-"""Files that were read since the index was written, from which on it is written before the run ends: so that a run
-that is killed need not read them again."""
+"""Number of files read since the last save at which the index is saved before the run ends, so that a killed run
+need not read them again.
+"""
 
 
 class StatIndex:
     """The index of one workspace, for one store.
 
     Args:
-        reader: Gets what the index knows.
+        reader: Receives the entries of the index.
     """
 
     def __init__(self, path: Path, reader: Reader) -> None:
@@ -52,18 +52,20 @@ class StatIndex:
         self._is_loaded = False
 
     def load(self) -> None:
-        """Let the reader know what the index holds; once."""
+        """Pass the entries of the index to the reader, once."""
         if not self._is_loaded:
             self._is_loaded = True
             self._reader.known = read_index(self._path)
 
     def scanned(self, mirror: Mirror) -> None:
-        """After a full scan the mirror knows all that the index knew, and more."""
+        """Drop the entries after a full scan: the mirror contains them now. Save the index if many files were read."""
         self._reader.known = {}
         self._save(mirror, _SAVED_FROM)
 
     def close(self, mirror: Mirror | None) -> None:
-        """Keep what the mirror knows, if that is more than the index does; remove what a killed process left."""
+        """Save the mirror's signatures if files were read since the last save; remove a partial file of a killed
+        process.
+        """
         if self._is_loaded and mirror is not None:
             self._save(mirror, 1)
         _remove_half_written(self._path)
@@ -76,12 +78,12 @@ class StatIndex:
 
 
 def index_file(state_dir: Path, root: Path) -> Path:
-    """Where the index of a workspace lies in its state folder, which forks share."""
+    """Path of a workspace's index in its state folder, which forks share."""
     return state_dir / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.index"
 
 
 def read_index(path: Path) -> dict[bytes, File]:
-    """The files of an index by their paths, each with its signature; empty where there is no whole index."""
+    """The files of an index by path, each with its signature; empty if the index is missing or damaged."""
     try:
         content = path.read_bytes()
         head = len(_MAGIC) + _SUM_BYTES
@@ -106,7 +108,7 @@ def read_index(path: Path) -> dict[bytes, File]:
 
 
 def write_index(path: Path, files: Iterable[tuple[bytes, File]]) -> None:
-    """Keep what is known of files; what has no signature is left out, and a disk that refuses is no error."""
+    """Save the known signatures; files without one are left out, and write errors are ignored."""
     names, entries = [], []
     for name, (kind, oid, signature) in files:
         if signature is not None:
@@ -131,17 +133,19 @@ def write_index(path: Path, files: Iterable[tuple[bytes, File]]) -> None:
                 file.flush()
                 temporary.replace(path)
             except OSError:
-                with suppress(OSError):  # the disk may refuse this, too: the next run removes it
+                with suppress(OSError):  # the disk may refuse this, too: the next run removes the file
                     temporary.unlink(missing_ok=True)
 
 
 def _temporary(path: Path) -> Path:
-    """Where an index is written before it takes its place: always the same name, so that a rest of it is found."""
+    """The file that an index is written to before it is renamed: always the same name, so that a partial one is
+    found.
+    """
     return path.with_name(f"{path.name}.tmp")
 
 
 def _remove_half_written(path: Path) -> None:
-    """Remove what a process that was killed while it wrote the index has left; not what a living one is writing."""
+    """Remove the partial index of a process that was killed while writing; not that of a running process."""
     temporary = _temporary(path)
     try:
         descriptor = os.open(temporary, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -155,7 +159,7 @@ def _remove_half_written(path: Path) -> None:
 
 
 def _is_ours(descriptor: int, temporary: Path) -> bool:
-    """Take the lock of a half-written index; not where another process writes it, or has just put it in its place."""
+    """Lock a partial index; False if another process is writing it, or has just renamed it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return os.path.samestat(os.fstat(descriptor), temporary.lstat())

@@ -1,7 +1,7 @@
-"""Which paths the user's own repository tracks, read from its index without git and without writing.
+"""The paths that the user's own repository tracks, read from its index without git and without writing.
 
-A file that the user tracks is captured even where a .gitignore names it. An index that cannot be read, or is split
-or of a SHA-256 repository, counts as empty: then only the ignore rules speak.
+A tracked file is captured even if a .gitignore names it. An index that is unreadable, split, or of a SHA-256 repository
+counts as empty: then only the ignore rules apply.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class TrackedPaths:
 
 
 class UserIndex:
-    """The index of one repository, read when first asked for and again when its file changes."""
+    """The index of one repository, read on first use and again when its file has changed."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -43,7 +43,7 @@ class UserIndex:
         self._tracked = TrackedPaths()
 
     def tracked(self) -> TrackedPaths:
-        """What the index holds now; empty where there is none."""
+        """The paths that the index contains now; empty if there is no index."""
         try:
             stat = self._file.stat()
             seen = stat.st_mtime_ns, stat.st_size, stat.st_ino
@@ -56,7 +56,7 @@ class UserIndex:
 
 
 def git_folder(marker: Path) -> Path | None:
-    """The folder that a `.git` stands for: itself, or what a worktree's or submodule's file points to."""
+    """The git folder of a `.git` marker: itself, or the target that a worktree's or submodule's file names."""
     try:
         git = marker if marker.is_dir() else _linked(marker)
         return git if git and (git / "HEAD").exists() else None
@@ -80,7 +80,7 @@ def common_folder(git: Path) -> Path:
 
 
 def _entries(data: bytes) -> Iterator[bytes]:
-    """The paths of an index file (gitformat-index, versions 2 to 4), submodules left out."""
+    """The paths of an index file (gitformat-index, versions 2 to 4), without submodules."""
     magic, version, count = struct.unpack_from(">4sII", data)
     if magic != b"DIRC" or version not in (2, 3, 4):
         raise ValueError("not an index of a known version")

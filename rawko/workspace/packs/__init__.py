@@ -1,1 +1,1 @@
-"""Snapshots of a run in a store that other machines reach: sent as git packs while it works, fetched elsewhere."""
+"""Snapshots of a run in a store that other machines can reach: sent as git packs during the run, fetched elsewhere."""

@@ -1,4 +1,4 @@
-"""What every store of packs must do, as functions that a test calls with a way to open an empty one."""
+"""The conformance suite for stores of packs: functions that a test calls with a function that opens an empty store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from rawko.workspace.packs.port import Pack, PackError, PackStore
 
 Open = Callable[[], PackStore]
-"""The same store, as another process would open it."""
+"""Opens the same store as another process would."""
 
 
 def _pack(epoch: int, number: int, data: bytes, level: int = 0) -> Pack:
@@ -17,7 +17,7 @@ def _pack(epoch: int, number: int, data: bytes, level: int = 0) -> Pack:
 
 
 def gives_back_what_was_put(opened: Open) -> None:
-    """In order, whole, per run; of a run that it does not know there is nothing."""
+    """Packs are returned in order, complete, and per run; an unknown run has none."""
     one, other = opened(), opened()
     assert not other.packs("run")
     epoch = one.begin("run")
@@ -31,7 +31,7 @@ def gives_back_what_was_put(opened: Open) -> None:
 
 
 def goes_on_after_others(opened: Open) -> None:
-    """The packs of a later process come after those of an earlier one, whatever their numbers."""
+    """The packs of a later process are listed after those of an earlier one, whatever their numbers."""
     one, other = opened(), opened()
     first = _pack(one.begin("run"), 7, b"first")
     one.put("run", first, b"first")
@@ -42,7 +42,7 @@ def goes_on_after_others(opened: Open) -> None:
 
 
 def refuses_a_process_that_was_replaced(opened: Open) -> None:
-    """Nothing of it is kept; other runs are none of that."""
+    """The packs of a replaced process are refused and not stored; other runs are not affected."""
     one, other = opened(), opened()
     old, elsewhere = one.begin("run"), one.begin("other")
     other.begin("run")
@@ -58,7 +58,7 @@ def refuses_a_process_that_was_replaced(opened: Open) -> None:
 
 
 def puts_one_in_place_of_others(opened: Open) -> None:
-    """The others are gone, and asking for one of them says that the list is old."""
+    """The replaced packs are removed, and fetching one raises an error that asks to list again."""
     one, other = opened(), opened()
     epoch = one.begin("run")
     small = [_pack(epoch, number, b"%d" % number) for number in (1, 2, 3)]
@@ -77,7 +77,7 @@ def puts_one_in_place_of_others(opened: Open) -> None:
 
 
 def forgets(opened: Open) -> None:
-    """All of a run, nothing of others; a run that it does not know is no error."""
+    """All packs of a run are removed, and none of others; an unknown run is no error."""
     one = opened()
     one.put("run", _pack(one.begin("run"), 1, b"x"), b"x")
     kept = _pack(one.begin("other"), 1, b"y")

@@ -1,10 +1,10 @@
 """Packs in a plain folder: a mounted share, or a bucket that is mounted as one.
 
-    PLACE/<run>/epoch-00002                      a process began to send; the highest number counts
+    PLACE/<run>/epoch-00002                      marks a process that sends; the highest number counts
     PLACE/<run>/00002-00000007-1-<head>.pack     epoch, number, level, head
 
-A pack comes by renaming, so it is whole or not there. Where two processes send at once, the packs of the earlier epoch
-may still come for a moment: readers take the head of the highest epoch, and objects too many do no harm.
+A pack appears by renaming, so it is complete or absent. If two processes send at once, packs of the earlier epoch
+may still arrive for a moment: readers take the head of the highest epoch, and surplus objects do no harm.
 """
 
 from __future__ import annotations

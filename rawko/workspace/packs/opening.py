@@ -1,4 +1,4 @@
-"""The store of packs that the environment names: a folder, or a database."""
+"""Opens the store of packs that the environment names: a folder, or a database."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Final
 from rawko.workspace.packs.port import PackError, PackStore
 
 URL_VARIABLE: Final = "RAWKO_PACKS_URL"
-"""Only the environment names one: a repository's author could otherwise have files sent to a store of theirs."""
+"""Read from the environment only: otherwise a repository's author could have files sent to their own store."""
 _ACCEPTED: Final = "accepted: postgresql://USER:PASSWORD@HOST/DATABASE, or an absolute path of a folder"
 
 
 def packs_of(environ: Mapping[str, str]) -> PackStore | None:
-    """The store that an environment names; None where it names none. Nothing is connected yet.
+    """The store that an environment names; None if it names none. Opens no connection.
 
     Raises:
-        PackError: It names none that there can be.
+        PackError: The name is no valid store.
     """
     place = environ.get(URL_VARIABLE, "").strip()
     if not place:

@@ -1,4 +1,4 @@
-"""Objects of a repository as the bytes of one pack with its index, and such bytes put into another repository.
+"""Writes objects of a repository as the bytes of one pack with its index, and puts such bytes into another repository.
 
 8 bytes "rawkopk1" | 8 bytes: length of the pack | pack (git's format) | its index | SHA-256 of all before
 """
@@ -22,16 +22,16 @@ from rawko.workspace.repository.objects import Objects
 
 _MAGIC: Final = b"rawkopk1"
 FEW: Final = 32
-"""Up to so many objects are put together here, without the folder that libgit2 writes into: what a step adds."""
+"""Up to this many objects are packed in memory, without the folder that libgit2 writes to: a typical step adds few."""
 _HEAD: Final = 16
 _SUM: Final = 32
 
 
 def pack_of(repository: pygit2.Repository, objects: Objects, oids: Collection[bytes]) -> bytes:
-    """Objects as one pack.
+    """Objects as the bytes of one pack.
 
     Raises:
-        WorkspaceError: One is missing, or the disk is full.
+        WorkspaceError: An object is missing, or the disk is full.
     """
     try:
         found = plain_pack(objects, oids) if len(oids) <= FEW else None
@@ -43,7 +43,7 @@ def pack_of(repository: pygit2.Repository, objects: Objects, oids: Collection[by
 
 
 def _built_pack(repository: pygit2.Repository, oids: Collection[bytes]) -> tuple[bytes, bytes]:
-    """A pack with its index by libgit2: objects that are like others are told by their differences."""
+    """A pack with its index, built by libgit2, which stores similar objects as deltas."""
     folder = Path(tempfile.mkdtemp(prefix="rawko-pack-"))
     try:
         builder = pygit2.PackBuilder(repository)
@@ -56,7 +56,7 @@ def _built_pack(repository: pygit2.Repository, oids: Collection[bytes]) -> tuple
 
 
 def file_name(run: str, pack: Pack) -> str:
-    """What the files of a pack are called in a repository, without ending: it tells whether they are there."""
+    """The file name of a pack in a repository, without ending; callers use it to check whether the pack is there."""
     told = f"{run} {pack.epoch} {pack.number} {pack.level} {pack.head}"
     return f"pack-{hashlib.sha1(told.encode(), usedforsecurity=False).hexdigest()}"
 
@@ -65,10 +65,10 @@ def put_into(repository: pygit2.Repository, name: str, data: bytes, what: str) -
     """Put a pack into a repository, under a name.
 
     Args:
-        what: Names it, for messages.
+        what: Describes the pack, for messages.
 
     Raises:
-        WorkspaceError: It is damaged, or the repository cannot be written; nothing was put.
+        WorkspaceError: The pack is damaged, or the repository cannot be written; nothing was added.
     """
     whole, found = data[:-_SUM], data[-_SUM:]
     length = int.from_bytes(whole[len(_MAGIC) : _HEAD], "big")
@@ -78,7 +78,8 @@ def put_into(repository: pygit2.Repository, name: str, data: bytes, what: str) -
     folder = Path(repository.path, "objects", "pack")
     try:
         folder.mkdir(exist_ok=True)
-        for ending, content in ((".pack", pack), (".idx", index)):  # who sees the index finds the pack
+        # In this order: a reader that sees the index finds the pack
+        for ending, content in ((".pack", pack), (".idx", index)):
             new = folder / f"tmp_{name}{ending}"
             with suppress(FileNotFoundError):
                 new.unlink()

@@ -1,8 +1,8 @@
-"""A few objects as a pack with its index, put together in memory (gitformat-pack, both of version 2).
+"""Builds a pack of a few objects and its index in memory (gitformat-pack, both of version 2).
 
-pack    "PACK", version, count; per object its type and size, and its contents, deflated; SHA-1 of all that
-index   ids in rising order: how many begin with up to each byte, the ids, CRC-32 of each object as it stands in the
-        pack, where it stands; SHA-1 of the pack, SHA-1 of all that
+pack    "PACK", version, count; per object its type, size and deflated contents; SHA-1 of all before
+index   for each first byte, the number of ids up to it; the sorted ids; the CRC-32 of each packed object; its offset in
+        the pack; SHA-1 of the pack, SHA-1 of all before
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COUNTS: Final = struct.Struct(">256I")
 
 
 def plain_pack(objects: Objects, oids: Collection[bytes]) -> tuple[bytes, bytes] | None:
-    """A pack and its index; None where it would be large.
+    """A pack and its index; None if the pack would be large.
 
     Raises:
         KeyError, pygit2.GitError: An object is missing.
@@ -64,7 +64,9 @@ def _index(oids: list[bytes], sums: list[bytes], places: list[int], of_pack: byt
 
 
 def _head(kind: int, size: int) -> bytes:
-    """Three bits of type and a size in groups of bits, the lowest first: four, then seven each."""
+    """The header of a packed object: three bits of type, then the size in groups of four and seven bits, lowest
+    first.
+    """
     first, size = kind << 4 | size & 15, size >> 4
     found = bytearray()
     while size:

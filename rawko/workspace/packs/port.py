@@ -1,10 +1,10 @@
-"""The port of a store of packs: per run a list of packs, each with the commit at which the run stood with it.
+"""The port of a store of packs: per run a list of packs, each with its head commit.
 
-    begin    a process begins to send packs of a run: those that began before it send no more
-    put      one more pack; it may stand in place of earlier ones, whose objects it holds
-    packs    what there is of a run, in the order in which it was put
-    get      the bytes of one
-    forget   all packs of a run go
+    begin    a process begins to send packs of a run; earlier processes are refused from then on
+    put      add a pack; it may replace earlier ones, whose objects it contains
+    packs    the packs of a run, in the order in which they were added
+    get      the bytes of a pack
+    forget   remove all packs of a run
 
 `rawko.workspace.packs.conformance` is the suite that every adapter passes.
 """
@@ -19,10 +19,10 @@ from rawko.runtime.ports import WorkspaceError
 
 
 class PackError(WorkspaceError):
-    """A store of packs refuses.
+    """A store of packs refuses a call.
 
     Attributes:
-        is_retryable: It may work in a moment: the database or the disk is away.
+        is_retryable: The call may succeed later: the database or the disk does not answer.
         is_replaced: Another process sends the packs of the run now.
     """
 
@@ -36,10 +36,10 @@ class Pack:
     """A pack of a run.
 
     Attributes:
-        epoch: Of the process that put it, and `number` its place among that process's, from 1.
-        level: How often its objects have been put together with those of others.
-        head: The commit at which the run stood with it (`rawko.workspace.packs.sending`).
-        size: Bytes.
+        epoch: Of the process that added it; `number`: its number among that process's packs, from 1.
+        level: Number of times that its objects were merged into a larger pack.
+        head: The run's head commit at that time (`rawko.workspace.packs.sending`).
+        size: In bytes.
     """
 
     epoch: int
@@ -50,14 +50,14 @@ class Pack:
 
 
 class PackStore(Protocol):
-    """A store of packs. Every call is blocking, and may come from any thread; errors are `PackError`."""
+    """A store of packs. Every call blocks, and may come from any thread; errors are `PackError`."""
 
     def begin(self, run: str) -> int:
-        """The epoch of a process that sends packs of a run from now on; higher than all before."""
+        """Begin to send packs of a run; returns the epoch of the process, higher than all before."""
         ...
 
     def put(self, run: str, pack: Pack, data: bytes, *, instead_of: Collection[Pack] = ()) -> None:
-        """Store a pack, whole or not at all; those that it stands in place of go with it.
+        """Store a pack, completely or not at all; removes the packs in `instead_of` with it.
 
         Raises:
             PackError: `is_replaced`: another process has begun since; nothing was changed.
@@ -65,21 +65,21 @@ class PackStore(Protocol):
         ...
 
     def packs(self, run: str) -> Sequence[Pack]:
-        """The packs of a run, by epoch and number; none of a run that it does not know."""
+        """The packs of a run, by epoch and number; empty for an unknown run."""
         ...
 
     def get(self, run: str, pack: Pack) -> bytes:
         """The bytes of a pack.
 
         Raises:
-            PackError: It is gone (`is_retryable`: the packs are to be listed again), or damaged.
+            PackError: The pack was removed (`is_retryable`: list the packs again), or is damaged.
         """
         ...
 
     def forget(self, run: str) -> None:
-        """Remove all packs of a run, if there are any."""
+        """Remove all packs of a run."""
         ...
 
     def close(self) -> None:
-        """Give connections back."""
+        """Release connections."""
         ...

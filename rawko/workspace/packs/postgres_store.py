@@ -1,4 +1,6 @@
-"""Packs in PostgreSQL, in pieces, each in one transaction; the first process that needs the tables makes them."""
+"""Packs in PostgreSQL, split into pieces, each in one transaction; the first process that needs the tables creates
+them.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ SCHEMA: Final = "rawko_packs"
 PIECE_BYTES: Final = 8 * 1024 * 1024
 _CONNECT_S: Final = 5
 _MAKING: Final = 0x72617770
-"""Of the lock that is held while tables are made."""
+"""Key of the advisory lock that is held while tables are created."""
 
 _metadata = MetaData(schema=SCHEMA)
 _writers = Table(
@@ -73,7 +75,7 @@ _LIST: Final = f"""SELECT epoch, number, level, head, size FROM {SCHEMA}.packs
     WHERE run = %(run)s ORDER BY epoch, number"""
 _NO_TABLE: Final = "42P01"
 _MADE: Final = ("23505", "42P06", "42P07")
-"""Of a schema or a table that is there already."""
+"""SQLSTATE codes that say that the schema or table exists already."""
 _ONE: Final = f"""WITH held AS (SELECT epoch FROM {SCHEMA}.writers WHERE run = %(run)s FOR SHARE),
     mine AS (SELECT epoch FROM held WHERE epoch = %(epoch)s),
     noted AS (INSERT INTO {SCHEMA}.packs (run, epoch, number, level, head, size)
@@ -81,11 +83,11 @@ _ONE: Final = f"""WITH held AS (SELECT epoch FROM {SCHEMA}.writers WHERE run = %
     kept AS (INSERT INTO {SCHEMA}.pieces (run, epoch, number, piece, data)
         SELECT %(run)s, epoch, %(number)s, 0, %(data)s::bytea FROM mine ON CONFLICT DO NOTHING)
     SELECT epoch FROM held"""
-"""A small pack in one journey to the server. One that was put before its answer was lost is put once."""
+"""Stores a small pack in one round trip. Repeating it after a lost answer does not store the pack twice."""
 
 
 class PostgresPacks:
-    """The adapter of `rawko.workspace.packs.port.PackStore`; nothing is connected before the first call."""
+    """The adapter of `rawko.workspace.packs.port.PackStore`; connects at the first call."""
 
     def __init__(self, url: URL) -> None:
         arguments: dict[str, str | int] = {
@@ -115,8 +117,8 @@ class PostgresPacks:
                 with self._engine.begin() as connection:
                     _make(connection)
             except DBAPIError as error:
-                # Another process has made them while this one waited for the lock: PostgreSQL may still believe here
-                # what it found before, that there are none.
+                # Another process created them while this one waited for the lock: PostgreSQL may still use its earlier
+                # result here, that they do not exist.
                 if getattr(error.orig, "sqlstate", None) not in _MADE:
                     raise
             return int(by_itself(self._engine, _BEGIN, values).fetchone()[0])
@@ -195,7 +197,7 @@ def _replaced(run: str) -> PackError:
 
 
 def _is_empty(error: DBAPIError) -> bool:
-    """Whether an error says that there are no tables yet."""
+    """Whether an error says that the tables do not exist yet."""
     return getattr(error.orig, "sqlstate", None) == _NO_TABLE
 
 

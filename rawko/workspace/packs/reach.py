@@ -1,4 +1,6 @@
-"""Which objects a repository has beyond what was known: by comparing trees, so that it costs what has changed."""
+"""Finds the objects that new commits need beyond known ones, by comparing trees: the cost depends on the changes
+only.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,11 @@ from rawko.workspace.repository.objects import EMPTY_TREE, MODE_FOLDER, Objects,
 
 
 def new_since(objects: Objects, tips: Collection[str], known: Collection[str]) -> set[bytes]:
-    """Commits, trees and contents that lead from known commits to others, or all that these need.
+    """The commits, trees and contents that are reachable from `tips` but not from `known`.
 
     Args:
         tips: Commits, as 40 hex digits.
-        known: Commits whose history is not looked at.
+        known: Commits at which the walk through the history stops.
 
     Raises:
         KeyError, pygit2.GitError: An object is missing.
@@ -47,7 +49,7 @@ def _entries(objects: Objects, oid: bytes) -> list[TreeEntry]:
 
 
 def add_changed(objects: Objects, old: bytes | None, new: bytes, found: set[bytes]) -> None:
-    """Add the objects of a tree that another one lacks at the same places."""
+    """Add to `found` the objects of a tree that differ from the other tree at the same path."""
     if new == old or new in found:
         return
     if new != EMPTY_TREE or objects.has(new):

@@ -1,13 +1,13 @@
-"""Sending what a run adds to its snapshots, before its journal names it: after each capture, one pack.
+"""Sends a run's new snapshots as packs, one after each capture, before the journal refers to the snapshot.
 
-The head is a commit that is never a snapshot: its tree holds the files of the state folder, its parents are the latest
-snapshots of all runs in it, its message says whose they are and which paths the files were at.
+The head is a commit that is not a snapshot: its tree contains the files of the state folder, its parents are the latest
+snapshots of all runs in it, its message names their runs and the paths of the folders.
 
-    capture of step 7    new: 1 file, 2 trees, 1 commit; its head, a tree of the state folder, run.json as it was
-                         pack 7 has these 5 objects
+    capture of step 7    new: 1 file, 2 trees, 1 commit; its head, a tree of the state folder, the new run.json
+                         pack 7 contains these objects
     capture of step 8    the eighth pack: the objects of 1 to 8 become pack 8, of level 1
 
-So a run of n steps is fetched as about 8 log8(n) packs, and each object is sent again log8(n) times.
+So a run of n steps is fetched as about 8 log8(n) packs, and each object is sent log8(n) times.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from rawko.workspace.repository.objects import Objects
 from rawko.workspace.repository.references import move, targets
 
 TOGETHER: Final = 8
-"""Packs of one level become one of the next."""
+"""This many packs of one level are merged into one of the next."""
 _MOST_JOINED: Final = 64 * 1024 * 1024
 _REFERENCES: Final = "refs/rawko/"
 SENT: Final = "refs/rawko-sent/"
-"""Of the head that was sent last, by run: so that a cleaning drops nothing that later packs build on."""
+"""References to the heads sent last, by run, so that a cleaning keeps the objects that later packs build on."""
 _MOST_PACKS: Final = 100
-"""A process that finds more than so many puts all of them together."""
+"""A process that finds more packs merges all of them."""
 _TRIED_S: Final = 20.0
 _PAUSES_S: Final = (0.1, 0.5, 1.0, 2.0)
 _T = TypeVar("_T")
@@ -46,12 +46,12 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Where a run stands.
+    """The head commit of a run.
 
     Attributes:
-        runs: The latest snapshot, as a commit, of each run of the state folder.
+        runs: The latest snapshot of each run of the state folder, as a commit.
         tree: Of the state folder's files.
-        workspace, state: Where the workspace and the state folder were.
+        workspace, state: Paths of the workspace and of the state folder.
     """
 
     runs: Mapping[str, str]
@@ -64,7 +64,7 @@ class Sender:
     """Sends the packs of one run, from one process at a time.
 
     Args:
-        state: The state folder, in which `snapshots` lies.
+        state: The state folder, which contains `snapshots`.
     """
 
     def __init__(self, store: PackStore, run: str, workspace: Path, state: Path) -> None:
@@ -77,15 +77,15 @@ class Sender:
         self._before: Sequence[Pack] = ()
 
     def send(self, repository: pygit2.Repository, objects: Objects) -> bool:
-        """Send what is new since the last call; whether there was anything.
+        """Send what is new since the last call; whether anything was new.
 
         Raises:
-            WorkspaceError: It cannot be read, or the store refuses for longer than a moment; it is sent the next time.
+            WorkspaceError: Snapshots cannot be read, or the store keeps refusing; the next call sends them.
         """
         try:
             return self._send(repository, objects)
         except BaseException:
-            self._files.forget()  # what was written and is not referenced may be dropped by a cleaning
+            self._files.forget()  # a cleaning may drop objects that were written but not referenced
             raise
         finally:
             objects.keep_latest()
@@ -112,7 +112,7 @@ class Sender:
         return True
 
     def _begin(self, repository: pygit2.Repository, objects: Objects) -> None:
-        """Find out what the store has from here, or from where this repository was fetched."""
+        """Begin an epoch, and load which objects the store has from this repository."""
         self._epoch = self._tried(lambda: self._store.begin(self._run))
         packs = self._tried(lambda: self._store.packs(self._run))
         if len(packs) > _MOST_PACKS:
@@ -152,7 +152,7 @@ class Sender:
         self._packs.append((pack, oids))
 
     def _tried(self, ask: Callable[[], _T]) -> _T:
-        """The answer of the store, which is asked again for a moment where it is away."""
+        """Call the store, with retries for a while if it does not answer."""
         until, tried = time.monotonic() + _TRIED_S, 0
         while True:
             try:
@@ -170,10 +170,10 @@ def _tips(repository: pygit2.Repository) -> dict[str, str]:
 
 
 def read_head(repository: pygit2.Repository, objects: Objects, name: str) -> Head:
-    """What a head says.
+    """Read a head commit.
 
     Raises:
-        WorkspaceError: It is missing, or none.
+        WorkspaceError: The commit is missing, or no head.
     """
     try:
         commit = read_commit(repository, objects, name)

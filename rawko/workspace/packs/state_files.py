@@ -1,7 +1,7 @@
-"""The files of a state folder that travel with a run, as a git tree: records, outputs, notes, modes and owners.
+"""The files of a state folder that are sent with a run, as a git tree: records, outputs, notes, modes and owners.
 
-Left out: the snapshots themselves (they are objects already), journals, locks, notes of running processes, folders of
-lanes, and what is no file.
+Left out: the snapshots (sent as objects), journals, locks, records of running processes, folders of lanes, and
+everything that is no regular file.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Final
 from rawko.workspace.repository.objects import MODE_FILE, MODE_FOLDER, Objects, TreeEntry
 
 MOST_BYTES: Final = 64 * 1024 * 1024
-"""Larger files stay where they are."""
+"""Larger files are not sent."""
 _TICK_NS: Final = 50_000_000
-"""Times of files are told in ticks of the system: one that was written so lately may change without another time."""
+"""Resolution of file times: a file written less than this ago may change again without a new time."""
 _LEFT_OUT: Final = frozenset((b"running", b"lanes", b"explorations", b"evaluations", b"elsewhere", b"tmp"))
 _SNAPSHOTS: Final = b"snapshots"
 _OF_SNAPSHOTS: Final = (b".modes", b".owners")
@@ -26,7 +26,7 @@ _NOT: Final = (b".lock", b".restore", b".db", b".db-wal", b".db-shm")
 
 
 class StateFiles:
-    """Reads a state folder; a file that has not changed since is not read again, and its folder not written again."""
+    """Reads a state folder; unchanged files are not read again, and unchanged folders are not written again."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = os.fsencode(folder)
@@ -34,7 +34,7 @@ class StateFiles:
         self._trees: dict[bytes, tuple[list[TreeEntry], bytes]] = {}
 
     def tree(self, objects: Objects) -> bytes:
-        """The tree of the files as they are; what it is made of is in the store.
+        """The tree of the present files; all its objects are in the store.
 
         Raises:
             WorkspaceError: The store cannot be written.
@@ -42,7 +42,7 @@ class StateFiles:
         return self._tree(objects, self._folder, is_top=True)
 
     def forget(self) -> None:
-        """Read and write everything the next time: what was written may have been dropped."""
+        """Read and write everything next time: a cleaning may have dropped the objects."""
         self._known.clear()
         self._trees.clear()
 
@@ -86,7 +86,7 @@ class StateFiles:
             return None
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-        except OSError:  # it was removed meanwhile
+        except OSError:  # it was removed in the meantime
             return None
         with os.fdopen(descriptor, "rb", buffering=0) as file:
             oid = objects.write_blob(file.read())

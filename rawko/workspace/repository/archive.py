@@ -1,8 +1,7 @@
-"""What the snapshot store of a state folder holds, for whoever only reads it: runs at work are not disturbed.
+"""Read access to the snapshot store of a state folder, without disturbing running runs.
 
-The store is held against a clean-up while it is read. Filling another folder from a snapshot, and beginning the
-history of a run that was forked, are here, too, since both leave every other run as it is. Capturing and restoring
-are `store`'s.
+While it is read, the store is locked against a cleaning. Writing a snapshot into another folder and starting the
+history of a forked run are here, too, since both leave other runs unchanged. `store` captures and restores.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Archive:
         state_dir: As `SnapshotStore.open` takes it.
 
     Raises:
-        WorkspaceError: There is no store, or it cannot be opened.
+        WorkspaceError: The store does not exist or cannot be opened.
     """
 
     def __init__(self, state_dir: str | os.PathLike[str]) -> None:
@@ -49,7 +48,7 @@ class Archive:
         self._lock = FileLock(self._state / "store.lock")
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the repository."""
         self._repository.free()
 
     def __enter__(self) -> Archive:
@@ -61,25 +60,25 @@ class Archive:
     # ------------------------------------------------------------ what is there
 
     def snapshots(self, run: str) -> list[Snapshot]:
-        """All snapshots of a run, oldest first; none of a run without any.
+        """All snapshots of a run, oldest first; empty for a run without any.
 
         Raises:
-            WorkspaceError: One is missing from the store.
+            WorkspaceError: A snapshot is missing from the store.
         """
         with self._held():
             return list(self._history(run))[::-1]
 
     def chain(self, run: str, known: str | None) -> tuple[Link, ...]:
-        """Snapshots of a run with their places in its journal, oldest first: from a commit on, or all of them.
+        """Snapshots of a run with their journal rows, oldest first: from the commit `known` on, or all.
 
         Raises:
-            WorkspaceError: One is missing from the store.
+            WorkspaceError: A snapshot is missing from the store.
         """
         with self._held():
             return newest(self._links(run), known)
 
     def last(self, run: str) -> Snapshot | None:
-        """The latest snapshot of a run; None of a run without any."""
+        """The latest snapshot of a run; None for a run without any."""
         with self._held():
             return next(self._history(run), None)
 
@@ -87,7 +86,7 @@ class Archive:
         """A snapshot by its whole id.
 
         Raises:
-            WorkspaceError: It is not in the store.
+            WorkspaceError: The snapshot is not in the store.
         """
         with self._held():
             return snapshot_of(self._commit(commit))
@@ -103,7 +102,7 @@ class Archive:
             return diff.unified(self._repository, self._objects, before, after).decode("utf-8", "backslashreplace")
 
     def count(self, snapshot: Snapshot) -> int:
-        """How many files and links a snapshot holds.
+        """The number of files and links in a snapshot.
 
         Raises:
             WorkspaceError: A part of it is missing.
@@ -115,10 +114,11 @@ class Archive:
                 raise WorkspaceError(f"snapshot {snapshot.commit[:12]} is damaged: {error}") from error
 
     def missing(self, snapshot: Snapshot, *, without: Collection[bytes] = ()) -> list[str]:
-        """Paths of a snapshot whose contents, or whose list of contents, are not in the store; "." for all of it.
+        """Paths of a snapshot whose contents, or whose tree, are missing from the store; "." if the root tree is
+        missing.
 
         Args:
-            without: Files whose contents are not asked for.
+            without: Files whose contents are not checked.
         """
         with self._held():
             found: list[bytes] = []
@@ -129,7 +129,7 @@ class Archive:
             return sorted(to_text(path) or "." for path in found)
 
     def _listed(self, tree: bytes, above: bytes, missing: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        """Paths and contents' ids of a tree's files; what is damaged is missing."""
+        """Paths and contents' ids of a tree's files; appends the paths of missing or damaged trees to `missing`."""
         try:
             entries = list(self._objects.read_tree(tree))
         except KeyError:
@@ -145,7 +145,7 @@ class Archive:
     # ------------------------------------------------------------ into other folders
 
     def files(self, snapshot: Snapshot) -> dict[bytes, File]:
-        """The files and links of a snapshot by their paths; their contents are not looked at.
+        """The files and links of a snapshot by path; their contents are not checked.
 
         Raises:
             WorkspaceError: A tree is missing.
@@ -159,14 +159,15 @@ class Archive:
     def write_out(
         self, snapshot: Snapshot, folder: Path, *, without: Collection[bytes] = (), is_checked: bool = False
     ) -> None:
-        """Fill an empty folder with the files of a snapshot.
+        """Write the files of a snapshot into an empty folder.
 
         Args:
             without: Paths that are left out.
-            is_checked: `missing` has just found nothing, so it is not asked again.
+            is_checked: `missing` has just returned no path, so the contents are not checked again.
 
         Raises:
-            WorkspaceError: A part of the snapshot is missing (nothing is written), or the folder cannot be written.
+            WorkspaceError: A part of the snapshot is missing (then nothing is written), or the folder cannot be
+                written.
         """
         with self._held():
             steps = plan(
@@ -177,7 +178,7 @@ class Archive:
             fill(folder, steps, self._objects, Attributes(modes, owners))
 
     def begin(self, run: str, snapshot: Snapshot, label: str) -> Snapshot:
-        """Begin the history of a new run with the files of a snapshot; their contents are shared.
+        """Start the history of a new run with the files of a snapshot; their contents are shared.
 
         Raises:
             WorkspaceError: The run has a history already, or the store cannot be written.

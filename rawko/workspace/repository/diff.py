@@ -1,4 +1,4 @@
-"""What differs between two stored trees: the changed paths with line counts, and the text that git prints."""
+"""Differences between two stored trees: the changed paths with line counts, and the text of `git diff`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rawko.workspace.repository.objects import MODE_FOLDER, MODE_LINK, Objects
 from rawko.workspace.restore.plan import Step
 
 Entries = dict[bytes, tuple[int, bytes]]
-"""A tree's names with mode and id."""
+"""The entries of a tree: mode and id by name."""
 
 
 def changes(repository: pygit2.Repository, objects: Objects, before: str, after: str) -> tuple[FileChange, ...]:
@@ -37,9 +37,11 @@ def changes(repository: pygit2.Repository, objects: Objects, before: str, after:
 def step_changes(
     repository: pygit2.Repository, objects: Objects, first: str, before: str, after: str
 ) -> tuple[StepChange, ...]:
-    """Paths that differ between two trees, sorted by path, each as it differs between the first tree and the later one.
+    """Paths that differ between the trees `before` and `after`, sorted, each with its difference between `first` and
+    `after`.
 
-    It costs what the step has written, not what all steps since the first tree have. Example, one line a file:
+    The cost depends on the paths that this step changed, not on all changes since the first tree. Example, one line a
+    file:
 
         first {a: 1}    before {a: 2, b: 1}    after {a: 1, b: 2}        ->  a unchanged, b added
 
@@ -62,7 +64,7 @@ def _since(repository: pygit2.Repository, objects: Objects, start: Entries, step
 
 
 def _file_at(objects: Objects, entries: Entries, parts: Parts) -> File | None:
-    """The file or link of a path in a tree; None where there is a folder, or nothing."""
+    """The file or link at a path of a tree; None if there is a folder, or nothing."""
     for name in parts[:-1]:
         mode, oid = entries.get(name, (0, b""))
         if mode != MODE_FOLDER:
@@ -73,7 +75,7 @@ def _file_at(objects: Objects, entries: Entries, parts: Parts) -> File | None:
 
 
 def steps_between(objects: Objects, old: bytes, new: bytes) -> Iterator[Step]:
-    """The files and links in which two stored trees differ; a folder in place of a file is both.
+    """The files and links in which two stored trees differ; a file replaced by a folder is a removal and additions.
 
     Raises:
         KeyError: A tree is missing, or damaged.
@@ -95,7 +97,7 @@ def _steps(objects: Objects, above: Parts, before: Entries, after: Entries) -> I
 
 
 def changes_of(repository: pygit2.Repository, objects: Objects, steps: Iterable[Step]) -> tuple[FileChange, ...]:
-    """What `changes` says of the trees before and after these steps, without reading trees.
+    """The changes of these steps, as `changes` reports them, without reading trees.
 
     Raises:
         WorkspaceError: The contents of a file are not in the store.
@@ -112,7 +114,7 @@ def unified(
     """The unified diff as `git diff` prints it; contents are the files' own bytes, odd names are quoted.
 
     Args:
-        paths: Those to show, as `changes` names them; None shows all.
+        paths: The paths to show, as `changes` names them; None shows all.
 
     Raises:
         WorkspaceError: A tree is not in the store.
@@ -123,11 +125,11 @@ def unified(
 
 
 def _text(patch: pygit2.Patch) -> bytes:
-    """One file's part. libgit2 departs from git in three things.
+    """One file's part, corrected where libgit2 departs from git.
 
-    Where only the mode changes, git does not call the contents different. It leaves out `---` and `+++` where there are
-    no lines to show (an empty file), and ends them with a tab where the name holds a blank, so that `patch` knows where
-    the name ends.
+    If only the mode changes, git does not print the contents' ids. It leaves out `---` and `+++` if there are no lines
+    to show (an empty file), and ends them with a tab if the name contains a blank, so that `patch` knows where the name
+    ends.
     """
     data: bytes = patch.data
     if patch.delta.old_file.id == patch.delta.new_file.id:
@@ -158,7 +160,7 @@ def _patches(repository: pygit2.Repository, objects: Objects, before: str, after
 
 
 def _check(objects: Objects, old: bytes | None, new: bytes | None) -> None:
-    """Make sure that everything that two trees differ in can be read.
+    """Check that everything in which two trees differ can be read.
 
     Raises:
         KeyError: A part is missing, or damaged.
@@ -181,14 +183,14 @@ def _entries(objects: Objects, tree: bytes) -> Entries:
 
 
 def _contents(repository: pygit2.Repository, objects: Objects, name: str) -> Entries:
-    """What the tree of this id, or of the commit of this id, holds.
+    """The entries of a tree, given by its id or by the id of a commit.
 
     Raises:
-        WorkspaceError: There is none, or it is damaged.
+        WorkspaceError: There is no such tree, or it is damaged.
     """
     try:
         return _entries(objects, bytes.fromhex(name))
-    except (KeyError, ValueError):  # of a commit, or none: that is told there
+    except (KeyError, ValueError):  # the id of a commit, or none: `_tree` decides
         tree = _tree(repository, objects, name)
     try:
         return _entries(objects, bytes(tree.id.raw))
@@ -197,7 +199,7 @@ def _contents(repository: pygit2.Repository, objects: Objects, name: str) -> Ent
 
 
 def _tree(repository: pygit2.Repository, objects: Objects, name: str) -> pygit2.Tree:
-    """The tree of this id, or of the commit of this id."""
+    """The tree with this id, or of the commit with this id."""
     try:
         oid = pygit2.Oid(hex=name)
         if oid in repository.odb:

@@ -1,6 +1,6 @@
-"""The chain of commits that is a run's history, under a reference of its own, so that no gc drops it.
+"""A run's history: a chain of commits under its own reference, so that no gc drops it.
 
-What a commit's tree holds is `mirror`'s; the repository is `repository`'s.
+`mirror` makes the trees; `repository` opens the repository.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _WHO = "rawko <rawko@localhost>"
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A snapshot in its run's chain, and what was known of the run's journal when it was taken.
+    """A snapshot in its run's chain, with the journal row at the time of the snapshot.
 
     Attributes:
-        row: The latest row that was committed then: the snapshot holds what was begun until that row. None of one that
-            an older rawko took.
-        is_set_back: The files were set back to what the journal knew; what lies before it in the chain, and after that
-            snapshot, is left behind.
+        row: The latest journal row committed then: the snapshot contains the changes up to that row. None for snapshots
+            of older versions of rawko.
+        is_set_back: The files were rewound to a state that the journal records; snapshots between that one and this are
+            abandoned.
     """
 
     snapshot: Snapshot
@@ -50,7 +50,7 @@ class History:
         self._last = self._read_last()
 
     def use(self, repository: pygit2.Repository) -> None:
-        """Go on with a fresh view of the same repository."""
+        """Continue with a reopened repository."""
         self._repository = repository
 
     @property
@@ -67,7 +67,7 @@ class History:
             row, is_set_back: See `Link`.
 
         Raises:
-            WorkspaceError: The store cannot be written, or somebody else moved the reference.
+            WorkspaceError: The store cannot be written, or another process moved the reference.
         """
         parent = None if self._last is None else self._last.commit
         message = _message(label, skipped, row, is_set_back)
@@ -80,12 +80,12 @@ class History:
         return self._last
 
     def _point_to(self, commit: str, parent: str | None) -> None:
-        """Move the reference."""
+        """Move the run's reference to a commit."""
         if not move_in_place(self._file, commit, "" if parent is None else parent):
             self._make_reference(commit, parent)
 
     def _make_reference(self, commit: str, parent: str | None) -> None:
-        # New, or packed by a git program.
+        # The reference is new, or was packed by a git program.
         found = self._tip()
         if parent != (None if found is None else str(found.id)):
             raise ValueError(f"somebody else moved it to {found and str(found.id)!r}")
@@ -100,7 +100,7 @@ class History:
         return (link.snapshot for link in self.links())
 
     def links(self) -> Iterator[Link]:
-        """All snapshots with their places in the journal, newest first.
+        """All snapshots with their journal rows, newest first.
 
         Raises:
             WorkspaceError: An object is missing.
@@ -127,20 +127,22 @@ class History:
         return read_commit(self._repository, self._objects, str(self._repository.references[self._name].target))
 
     def _drop_stale_lock(self) -> None:
-        # Whoever holds the run's lock is its only writer, so what lies here was left by a process that was killed; git
-        # would wait for it for ever.
+        # The holder of the run's lock is its only writer, so this file is left from a killed process; git would wait
+        # for it for ever.
         self._file.with_name(self._file.name + ".lock").unlink(missing_ok=True)
 
 
 def _commit(tree: str, parent: str | None, message: str) -> bytes:
-    """A commit object's contents."""
+    """The contents of a commit object."""
     who = f"{_WHO} {int(time.time())} +0000"
     above = f"parent {parent}\n" if parent else ""
     return f"tree {tree}\n{above}author {who}\ncommitter {who}\n\n{message}".encode()
 
 
 def _message(label: str, skipped: tuple[str, ...], row: int | None, is_set_back: bool) -> str:
-    """A subject for people, and the exact data as one JSON line (ASCII, so that any name survives)."""
+    """A commit message: a subject for people, and the exact data as one JSON line (ASCII, so that any name
+    survives).
+    """
     subject = " ".join(label.split()).encode("utf-8", "backslashreplace").decode().replace("\0", " ")
     data: dict[str, object] = {"label": label, "skipped": skipped}
     data |= {} if row is None else {"row": row}
@@ -149,10 +151,10 @@ def _message(label: str, skipped: tuple[str, ...], row: int | None, is_set_back:
 
 
 def newest(links: Iterable[Link], known: str | None) -> tuple[Link, ...]:
-    """The end of a chain, oldest first: from a commit on, or all of it where it holds no such commit.
+    """The latest links of a chain, oldest first: from the commit `known` on, or all if the chain does not contain it.
 
     Args:
-        links: Newest first; read no further than need be.
+        links: Newest first; read only as far as necessary.
     """
     found: list[Link] = []
     for link in links:
@@ -163,7 +165,7 @@ def newest(links: Iterable[Link], known: str | None) -> tuple[Link, ...]:
 
 
 def read_commit(repository: pygit2.Repository, objects: Objects, name: str) -> pygit2.Commit:
-    """The commit of a whole id.
+    """The commit with this full id.
 
     Raises:
         KeyError, ValueError, pygit2.GitError: There is none, or it is damaged.
@@ -174,12 +176,12 @@ def read_commit(repository: pygit2.Repository, objects: Objects, name: str) -> p
 
 
 def snapshot_of(commit: pygit2.Commit) -> Snapshot:
-    """What a commit of the store records."""
+    """The snapshot that a commit of the store records."""
     return link_of(commit).snapshot
 
 
 def link_of(commit: pygit2.Commit) -> Link:
-    """What a commit of the store records, with its place in the journal."""
+    """The snapshot that a commit of the store records, with its journal row."""
     label, skipped = to_text(commit.raw_message), ()
     row, is_set_back = None, False
     try:
@@ -188,6 +190,6 @@ def link_of(commit: pygit2.Commit) -> Link:
         row = data["row"] if isinstance(data.get("row"), int) else None
         is_set_back = data.get("is_set_back") is True
     except (ValueError, LookupError, TypeError, AttributeError):
-        pass  # Somebody else's commit: its message is the label.
+        pass  # A commit of another program: its message is the label.
     snapshot = Snapshot(tree=str(commit.tree_id), commit=str(commit.id), label=label, skipped=skipped)
     return Link(snapshot, row, is_set_back)

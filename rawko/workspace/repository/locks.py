@@ -1,4 +1,4 @@
-"""Advisory locks between processes (and between stores of one process), released by the system when a holder dies."""
+"""Advisory locks between processes (and between stores of one process), released by the system when the holder dies."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from rawko.runtime.ports import WorkspaceError
 from rawko.workspace.names import check_run
 
 _ASKED_S = 0.05
-"""Whoever only asks if somebody holds a lock holds it for a moment."""
+"""How long `acquire` retries: a process that only checks whether a lock is held holds it for a moment."""
 
 
 class FileLock:
-    """A lock on a file, which stays behind empty: removing it would let two holders lock two files of one name."""
+    """A lock on a file. The empty file is never removed: otherwise two holders could lock two files of the same
+    name.
+    """
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._descriptor: int | None = None
 
     def acquire(self, what: str) -> None:
-        """Take the lock alone, soon or not at all.
+        """Take the lock exclusively, or fail soon.
 
         Args:
-            what: What it guards, for the message.
+            what: What the lock guards, for the message.
 
         Raises:
-            WorkspaceError: Somebody else holds it (the message says which process), or it cannot be written.
+            WorkspaceError: Another process holds the lock (the message names it), or its file cannot be written.
         """
         descriptor = _open(self._file)
         until = time.monotonic() + _ASKED_S
@@ -53,7 +55,7 @@ class FileLock:
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Give the lock back. Safe to call twice."""
+        """Release the lock. Safe to call twice."""
         if self._descriptor is not None:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, 0)
@@ -62,19 +64,19 @@ class FileLock:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Hold the lock together with other sharers, waiting while somebody holds it alone."""
+        """Hold the lock shared, after waiting for an exclusive holder."""
         with self._held(fcntl.LOCK_SH):
             yield
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold the lock alone, waiting for all others."""
+        """Hold the lock exclusively, after waiting for all other holders."""
         with self._held(fcntl.LOCK_EX):
             yield
 
     @contextmanager
     def alone_or_not(self) -> Iterator[bool]:
-        """Hold the lock alone if nobody else holds it just now; whether it is held."""
+        """Hold the lock exclusively if it is free; yields whether it is held."""
         descriptor = _open(self._file)
         try:
             yield _is_taken(descriptor)
@@ -107,10 +109,10 @@ def _open(file: Path) -> int:
 
 
 def user_of(state_dir: str | os.PathLike[str], run: str) -> int | None:
-    """The process that is at work on a run; None where nobody is.
+    """The process that runs a run; None if none does.
 
-    The lock itself is only tried where a living process has left its number: whoever tries it holds it for a moment,
-    and a run that begins at that moment would be refused.
+    The lock itself is tried only if the process named in it is alive: trying takes the lock for a moment, and would
+    make a run fail that starts at that moment.
     """
     file = Path(state_dir) / f"{check_run(run)}.lock"
     try:
@@ -119,7 +121,7 @@ def user_of(state_dir: str | os.PathLike[str], run: str) -> int | None:
             return None
         with FileLock(file).alone_or_not() as is_free:
             return None if is_free else process
-    except (OSError, ValueError, WorkspaceError):  # there is none, or it is not ours to ask
+    except (OSError, ValueError, WorkspaceError):  # there is no lock, or we may not read it
         return None
 
 
@@ -128,6 +130,6 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # another user's process
         return True
     return True

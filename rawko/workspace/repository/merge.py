@@ -1,14 +1,14 @@
-"""Merging the changes of one tree into another, with their common base; nothing is written but objects.
+"""Merges the changes of one tree into another, by their common base; writes only objects.
 
     base     a: one two three    b: x
     here     a: ONE two three    b: x      c: new     the folder as it is
-    there    a: one two THREE    (no b)               what is to be brought in
+    there    a: one two THREE    (no b)               the changes to merge
     merged   a: ONE two THREE    (no b)    c: new
 
-Only the paths that differ from the base are looked at. Where one side alone has changed anything there is nothing to
-decide; where both have, libgit2 merges them, with renames, on trees that hold these paths alone. In these trees a path
-has a number for a name, in the paths' order, since libgit2 refuses names that are ordinary here (bytes that are not
-UTF-8, `.git` in other case).
+Only paths that differ from the base are compared. If one side alone has changed anything, its changes are the result;
+if both have, libgit2 merges trees that contain only these paths, with rename detection. In these trees each path is
+named by its number in the paths' order, since libgit2 refuses names that are valid here (bytes that are not UTF-8,
+`.git` in other case).
 """
 
 from __future__ import annotations
@@ -30,18 +30,17 @@ from rawko.workspace.repository.objects import Objects, TreeEntry
 Side: TypeAlias = Literal["ours", "theirs"]
 
 _Change: TypeAlias = tuple[File | None, File | None]
-"""A path before and after, on one side."""
+"""A path before and after the changes of one side."""
 _Changes: TypeAlias = dict[Parts, _Change]
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What a merge comes to.
+    """The result of a merge.
 
     Attributes:
-        tree: The merged files; paths in conflict are as they are here, or as on the side that was preferred.
-        conflicts: Paths on which both sides have worked in ways that do not fit together, sorted by path; also those
-            that the preferred side has decided.
+        tree: The merged files; a path in conflict is as in the folder, or as on the preferred side.
+        conflicts: Paths that both sides changed incompatibly, sorted; also those that the preferred side has decided.
     """
 
     tree: str
@@ -58,11 +57,11 @@ def merge(
     only: Collection[str] = (),
     prefer: Side | None = None,
 ) -> Merged:
-    """The files of `ours` with what has changed from `base` to `theirs`.
+    """Apply the changes between `base` and `theirs` to the files of `ours`.
 
     Args:
-        only: Files and folders to bring in; all where there are none.
-        prefer: Whose file is taken where there is a conflict.
+        only: Files and folders to merge; empty for all.
+        prefer: The side whose file is taken in a conflict.
 
     Raises:
         WorkspaceError: A tree or a file is missing from the store, or damaged.
@@ -90,7 +89,9 @@ def merge(
 
 
 def _changes(objects: Objects, base: Snapshot, side: Snapshot) -> _Changes:
-    """The paths that one side has changed. A path that either has not captured is not known to have changed."""
+    """The paths that one side has changed. Paths that either snapshot skipped are left out: their changes are
+    unknown.
+    """
     steps = steps_between(objects, bytes.fromhex(base.tree), bytes.fromhex(side.tree))
     found: _Changes = {step.parts: (step.before, step.after) for step in steps}
     for parts in _beneath(map(to_parts, (*base.skipped, *side.skipped)), found):
@@ -106,7 +107,7 @@ def _chosen(changes: _Changes, only: Collection[str]) -> _Changes:
 
 
 def _beneath(folders: Iterable[Parts], paths: Iterable[Parts]) -> set[Parts]:
-    """The paths that are one of some others, or lie in one."""
+    """The paths that are in `folders`, or beneath one of them."""
     tops = set(folders)
     return (
         {parts for parts in paths if any(parts[:depth] in tops for depth in range(len(parts) + 1))} if tops else set()
@@ -119,7 +120,7 @@ def _beneath(folders: Iterable[Parts], paths: Iterable[Parts]) -> set[Parts]:
 def _resolved(
     repository: pygit2.Repository, objects: Objects, here: _Changes, there: _Changes
 ) -> tuple[dict[Parts, File | None], set[Parts]]:
-    """What becomes of each path that has to change here, and the paths in conflict."""
+    """The new file of each path to change here (None: removed), and the paths in conflict."""
     if not here or not there:
         return {parts: after for parts, (_, after) in there.items()}, set()
     paths = sorted(here.keys() | there.keys())
@@ -140,7 +141,7 @@ def _resolved(
 def _merged(
     repository: pygit2.Repository, base: pygit2.Oid, ours: pygit2.Oid, theirs: pygit2.Oid
 ) -> tuple[dict[bytes, File], set[bytes]]:
-    """The files that libgit2 can merge, by name, and the names of the others."""
+    """The files that libgit2 could merge, by name, and the names of the others."""
     index = repository.merge_trees(base, ours, theirs)
     found = {os.fsencode(entry.path): File(entry.mode, bytes(entry.id.raw)) for entry in index}
     clashes = {os.fsencode(entry.path) for each in index.conflicts or () for entry in each if entry is not None}
@@ -150,8 +151,9 @@ def _merged(
 def _moved_alike(
     repository: pygit2.Repository, objects: Objects, here: _Changes, there: _Changes, clashes: set[Parts]
 ) -> dict[Parts, File | None]:
-    """Files that both sides have moved to one place and edited: merged with what they were before, which libgit2 does
-    not do."""
+    """Files that both sides moved to the same place and edited, merged with the file before the move as base;
+    libgit2 does not handle this case.
+    """
     before = [change[0] for parts in sorted(clashes) if (change := here.get(parts, _NOTHING))[1] is None and change[0]]
     found: dict[Parts, File | None] = {}
     for parts in clashes:
@@ -177,7 +179,7 @@ def _fates(parts: Parts, here: _Changes, there: _Changes) -> tuple[Fate, Fate]:
 def _small_tree(
     objects: Objects, names: Mapping[Parts, bytes], here: _Changes, there: _Changes, side: _Changes
 ) -> pygit2.Oid:
-    """The tree of one side with the changed paths alone, by their numbers."""
+    """The tree of one side with the changed paths only, named by their numbers."""
     entries: list[TreeEntry] = []
     for parts, name in names.items():
         file = side[parts][1] if parts in side else (here.get(parts) or there[parts])[0]
@@ -190,8 +192,9 @@ def _small_tree(
 
 
 def _apply(mirror: Mirror, wanted: Mapping[Parts, File | None], *, is_forced: bool) -> set[Parts]:
-    """Make the changes; the paths that cannot be made, since a file stands where a folder is needed or the other way
-    round. Forced, they are made, and what stands in the way goes."""
+    """Apply the changes; return the paths that are blocked by a file where a folder is needed, or the other way
+    round. If `is_forced`, the blocking file or folder is replaced.
+    """
     for parts, file in wanted.items():
         if file is None and mirror.file(parts) is not None:
             mirror.put(parts, None)
@@ -208,7 +211,7 @@ def _apply(mirror: Mirror, wanted: Mapping[Parts, File | None], *, is_forced: bo
 
 
 def _is_in_the_way(folder: Folder, parts: Parts) -> bool:
-    """Whether a path cannot be a file: above it lies a file, or it is a folder that holds one."""
+    """Whether a path is blocked: there is a file above it, or a folder with files at it."""
     for name in parts[:-1]:
         if name in folder.files:
             return True
