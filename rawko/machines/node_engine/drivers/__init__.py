@@ -1,1 +1,1 @@
-"""The two drivers of a walk, the worker that runs one under a lease, and the choice between them."""
+"""The two drivers of a walk, the choice between them, and the worker that runs a driver under a lease."""

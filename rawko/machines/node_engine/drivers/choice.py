@@ -1,6 +1,6 @@
-"""The two drivers behind one flag: the machine on an Actor, and the plain loop (NE-002, C-66).
+"""Chooses between the two drivers: the machine on an Actor, and the plain loop (NE-002, C-66).
 
-`AGENT_DRIVER=statechart|runner` chooses; both do the same, event by event.
+`AGENT_DRIVER=statechart|runner` chooses; both emit the same events.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _DRIVERS: Final[Mapping[DriverName, Callable[[RunSetup], Driver]]] = {
 
 
 def driver_name(environ: Mapping[str, str] | None = None) -> DriverName:
-    """The driver that AGENT_DRIVER names; `statechart` where it names none.
+    """The driver that AGENT_DRIVER names; `statechart` where it is unset or empty.
 
     Raises:
-        UnknownDriver: There is no such driver.
+        UnknownDriver: AGENT_DRIVER does not name a driver.
     """
     wanted = (os.environ if environ is None else environ).get(FLAG) or DEFAULT
     for name in DRIVERS:
@@ -39,7 +39,7 @@ def driver_name(environ: Mapping[str, str] | None = None) -> DriverName:
 
 
 def make_driver(setup: RunSetup, name: DriverName | None = None) -> Driver:
-    """The driver of a run; by default the one that AGENT_DRIVER names.
+    """The driver of a run; where `name` is None, the one that AGENT_DRIVER names.
 
     Raises:
         UnknownDriver: See `driver_name`.

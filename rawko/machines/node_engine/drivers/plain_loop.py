@@ -1,6 +1,6 @@
-"""The plain loop: the driver without a machine, kept as the reference that the machine is compared with (C-66).
+"""The plain loop: a driver without a statechart, kept as the reference that the machine is compared with (C-66).
 
-It goes by the same `walk`, `decide` and `notes`; order, waits, stopping and failures it has of its own.
+It shares `walk`, `decide` and `notes` with the machine; the order of steps, waits, stops and failures are its own code.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from rawko.runtime.actor_kinds import ActorFailed
 from rawko.runtime.session import write_log
 
 STOP_DEADLINE_S = 20.0
-"""How long a stopped attempt is waited for."""
+"""Seconds that a stopped attempt may take to end."""
 
 T = TypeVar("T")
 SleepUntil: TypeAlias = Callable[[float], Awaitable[None]]
 
 
 class _Ended(Exception):
-    """The run is over."""
+    """Raised inside the loop when the run has ended."""
 
     def __init__(self, outcome: Ending) -> None:
         super().__init__(outcome)
@@ -45,15 +45,15 @@ class _Ended(Exception):
 
 
 class _Interrupted(Exception):
-    """Somebody asked to stop while this was waited for."""
+    """The call was interrupted because the run was asked to stop."""
 
 
 class AgentRunner:
     """Drives one run in a loop.
 
     Args:
-        clock: Tells the time, in seconds.
-        sleep_until: Waits until a time of that clock.
+        clock: Gives the time, in seconds.
+        sleep_until: Sleeps until a time of that clock.
     """
 
     def __init__(self, setup: RunSetup, *, clock: Clock | None = None, sleep_until: SleepUntil | None = None) -> None:
@@ -68,14 +68,14 @@ class AgentRunner:
         self._interrupted: asyncio.Future[None] | None = None
 
     def stop(self, reason: str = REQUESTED) -> None:
-        """Ask the run to stop; the first reason stands."""
+        """Ask the run to stop; the first reason counts."""
         if self._context.stop_reason is None:
             self._assign(stop_reason=reason or REQUESTED)
             if self._task is not None and self._interrupted is not None and self._task.cancel():
                 self._interrupted.set_result(None)
 
     async def run(self) -> RunReport:
-        """Run to the end."""
+        """Run to the end; returns the report."""
         try:
             await self._walk()
         except _Ended as ended:
@@ -87,7 +87,7 @@ class AgentRunner:
             raise _Ended("failed")
         self._assign(**walk.started(self._context, self._now_ms()))
         self._tell(notes.run_started(self._context))
-        if self._context.result is not None:  # a persisted attempt, on which nothing was decided
+        if self._context.result is not None:  # resumed: this attempt was persisted, but not yet decided on
             await self._report()
             await self._follow(decide(self._context))
         while True:
@@ -100,13 +100,13 @@ class AgentRunner:
     # ------------------------------------------------------------ one round
 
     async def _check(self) -> None:
-        """May the run go on? (C-62)"""
+        """End the run if it was asked to stop, a budget is used up, or `should_stop` says so (C-62)."""
         if self._context.stop_reason is not None:
             raise _Ended("stopped")
         await self._look()
 
     async def _look(self) -> None:
-        """The budgets, then whoever may stop the run."""
+        """End the run if a budget is used up or `should_stop` says so."""
         spent = walk.spent_budget(self._context, self._now_ms())
         if spent is not None:
             self._stop_by(spent)
@@ -156,7 +156,7 @@ class AgentRunner:
             await self._write("report_failed", calls.on_attempt(self._ports, self._context.result))
 
     async def _close(self) -> None:
-        """Keep that the attempt has no result; the run ends whether or not that can be kept."""
+        """Persist that the attempt ends without a result; the run ends even if that fails."""
         self._tell(notes.attempt_interrupted(self._context))
         if "on_persist" not in self._context.callbacks:
             return
@@ -169,7 +169,7 @@ class AgentRunner:
             self._write_log("error", f"on_persist failed: {failure.message}", notes.log_fields(self._context))
 
     async def _write(self, reason: FailureReason, writing: Coroutine[Any, Any, None]) -> None:
-        """Written to the end, also where somebody asks to stop meanwhile."""
+        """Await a callback to its end, even if the run is asked to stop meanwhile."""
         try:
             await self._bounded(writing, self._call_timeout_s)
         except ActorFailed as error:
@@ -212,7 +212,7 @@ class AgentRunner:
             self._tell(notes.transitioned(before, self._context, is_degraded=is_degraded))
 
     async def _wait(self) -> None:
-        """Until the next attempt, looking every now and then whether to stop (C-62)."""
+        """Wait for the next attempt; calls `should_stop` every `check_every_ms` (C-62)."""
         delay_ms = planned_delay_ms(self._context)
         self._tell(notes.retry_scheduled(self._context, delay_ms))
         if self._context.stop_reason is not None:
@@ -240,14 +240,14 @@ class AgentRunner:
     # ------------------------------------------------------------ calls with a bound
 
     async def _interruptibly(self, work: Coroutine[Any, Any, T], bound_s: float | None) -> T:
-        """The result of what `stop` may cut short.
+        """The result of a call that `stop` may interrupt.
 
         Raises:
-            _Interrupted: It was.
-            ActorFailed: It failed, or did not end in time.
+            _Interrupted: The run was asked to stop.
+            ActorFailed: The call failed, or did not end in time.
         """
         self._tell_now()
-        if self._context.stop_reason is not None:  # whoever was told has asked to stop
+        if self._context.stop_reason is not None:  # an observer has just asked to stop
             work.close()
             raise _Interrupted
         self._task = task = asyncio.create_task(work)
@@ -270,15 +270,15 @@ class AgentRunner:
         finally:
             is_late = not task.done()
             is_interrupted = interrupted is not None and interrupted.done()
-            if is_late:  # leaving this waits until it has really ended, as leaving a state does
-                if not is_interrupted:  # a second cancellation would cut its cleaning up short
+            if is_late:  # wait until the task has really ended, as the machine does when it leaves a state
+                if not is_interrupted:  # `stop` has cancelled it; a second cancellation would cut its cleanup short
                     task.cancel()
                 await asyncio.wait([task], timeout=STOP_DEADLINE_S)
         if is_interrupted:
             raise _Interrupted
         if is_late:
             raise ActorFailed({"category": "timeout", "code": "timeout", "message": "timeout"})
-        if task.cancelled():  # it cancelled itself: nobody stopped it
+        if task.cancelled():  # it cancelled itself; neither `stop` nor the time bound did
             raise ActorFailed("CancelledError: ")
         return task.result()
 
@@ -292,7 +292,7 @@ class AgentRunner:
         self._context = self._context.model_copy(update=changes)
 
     def _state(self) -> RunState:
-        """A copy of its own for whoever is called: what they change in it is nobody's."""
+        """A RunState copied from the context, so that changes by the callee do not reach the context."""
         context = self._context
         own = {"data": deepcopy(context.data), "result": context.result and context.result.model_copy(deep=True)}
         return RunState.model_validate({**state_of(context), **own})
@@ -322,8 +322,8 @@ class AgentRunner:
         )
 
     def _tell(self, note: notes.Note) -> None:
-        """Tell it before the next call, as a machine does: those who are told can ask for a stop, and what the run has
-        come to by then stands."""
+        """Queue a note; it is reported before the next call, as a machine does. Observers may then ask for a stop, and
+        the context already has the changes that the note is about."""
         self._untold.append((note, notes.log_fields(self._context)))
 
     def _tell_now(self) -> None:
@@ -332,7 +332,7 @@ class AgentRunner:
             if self._observe is not None:
                 try:
                     self._observe(note.event, note.data)
-                except Exception as error:  # noqa: BLE001 - foreign code; whoever watches a run must not end it
+                except Exception as error:  # noqa: BLE001 - foreign code; an observer must not end the run
                     self._write_log("error", f"an observer failed: {error!r}", fields)
             self._write_log(note.level, note.message, fields)
 

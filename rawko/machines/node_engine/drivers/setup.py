@@ -1,4 +1,4 @@
-"""What both drivers are given, and what a driver is."""
+"""The setup that both drivers get, and the protocol of a driver."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from rawko.machines.node_engine.walk import missing_input
 from rawko.runtime.session import LogWriter
 
 Observer: TypeAlias = Callable[[str, Mapping[str, Any]], None]
-"""Called with the name and the data of every event that a run tells (see `notes`)."""
+"""Called with the name and the data of every event of a run (see `notes`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSetup:
-    """One run: where it begins, by what rules, and on what ports.
+    """The setup of one run: its input, ports, observer and log.
 
     Attributes:
-        context: Its input; `context_from` makes one of a state that was persisted.
-        log: Where log lines go, as (level, message, fields); `logging` by default.
+        context: Input of the run; `context_from` makes one from a persisted state.
+        log: Called for log lines with (level, message, fields); None: the package's log.
     """
 
     context: NodeEngineContext
@@ -41,7 +41,7 @@ class RunSetup:
 
     @property
     def input(self) -> NodeEngineContext:
-        """What a driver begins with: the context, which knows the callbacks that there are."""
+        """The driver's input: the context with the callbacks that the ports have."""
         return self.context.model_copy(update={"callbacks": callbacks_called(self.ports)})
 
 
@@ -53,7 +53,7 @@ class Driver(Protocol):
         ...
 
     def stop(self, reason: str = REQUESTED) -> None:
-        """Ask the run to stop; it does so wherever it is, and keeps what it is writing (C-62)."""
+        """Ask the run to stop; it stops in any state, after the callback that is being called (C-62)."""
         ...
 
 
@@ -67,12 +67,12 @@ def set_up(
     observe: Observer | None = None,
     log: LogWriter | None = None,
 ) -> RunSetup:
-    """A run over registered nodes, checked before it begins; the context says by what policies, and who decides.
+    """The setup of a run over registered nodes, checked before the run; the context has the policies.
 
     Raises:
         MissingInput: The context has no seed, or no first node.
         UnknownNode: The first node, or one that a policy names, is not registered.
-        MissingPort: A node needs a port that no adapter is bound to.
+        MissingPort: A node's port has no adapter.
     """
     engine = NodeEngine(nodes, context.policies, policy=context.policy)
     if missing := missing_input(context):

@@ -1,4 +1,4 @@
-"""The driver that is a machine: `statecharts/node_engine.yaml` on an Actor."""
+"""The driver that runs the machine of `statecharts/node_engine.yaml` on an Actor."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def _chart() -> Chart:
 
 
 class StatechartDriver:
-    """The machine of `statecharts/node_engine.yaml` on an Actor.
+    """Drives the machine of `statecharts/node_engine.yaml` on an Actor.
 
     Args:
         clock, journal: As for `Actor`.
-        snapshot: Go on from there (`actor.snapshot()`), instead of from the setup's context.
+        snapshot: Resume from this snapshot (`actor.snapshot()`) instead of starting with the setup's context.
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class StatechartDriver:
 
     @classmethod
     async def resumed(cls, setup: RunSetup, journal: Journal, *, clock: Clock | None = None) -> StatechartDriver:
-        """The driver of a run that goes on from what its journal holds; of a new one where that is nothing.
+        """A driver that resumes the run from its journal, or starts it where the journal is empty.
 
         Args:
-            setup: As the run was started with.
+            setup: Equal to the setup that the run was started with.
 
         Raises:
             ReplayError: The journal was written with another setup, chart, or code.
@@ -68,7 +68,7 @@ class StatechartDriver:
         return cls(setup, clock=clock, journal=journal, snapshot=replayed.snapshot)
 
     def begin(self) -> Actor:
-        """Start the actor, in the current loop; `run` does it by itself."""
+        """Start the actor in the current event loop; `run` calls this if the caller has not."""
         context = self._setup.input.model_copy(update={"stop_reason": self._stop_reason})
         self.actor = actor = Actor(
             _chart(),
@@ -88,7 +88,7 @@ class StatechartDriver:
         return actor
 
     def _session(self) -> Session:
-        """Without a journal nothing is kept: what a run costs does not grow with it."""
+        """The session of the run. Without a journal it keeps no steps, so that memory does not grow with the run."""
         journal, kept = self._journal, 0 if self._journal is None else KEPT
         return Session(run=self._setup.context.run_id, journal=journal, log=self._setup.log, kept=kept)
 
@@ -102,7 +102,7 @@ class StatechartDriver:
             return RunReport.model_validate(thaw(await actor.run()))
 
     def stop(self, reason: str = REQUESTED) -> None:
-        """Ask the run to stop; before it has begun, too."""
+        """Ask the run to stop; may be called before the run begins."""
         if self.actor is None:
             self._stop_reason = self._stop_reason or reason
         else:

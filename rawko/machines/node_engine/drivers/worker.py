@@ -1,4 +1,4 @@
-"""The worker: one run under a lease, driven by the driver of choice. A lease lost stops it before its next effect."""
+"""The worker: drives one run under a lease. Losing the lease stops the run before its next call of a callback."""
 
 from __future__ import annotations
 
@@ -24,22 +24,23 @@ from rawko.runtime.journal import Journal
 from rawko.runtime.session import LogWriter, write_log
 
 LEASE_LOST: Final = "lease_lost"
-"""Reason of a run that was stopped because another worker has it, or because nobody could renew its lease."""
+"""Stop reason of a run whose lease was taken by another worker, or could not be renewed in time."""
 
 _REFUSED: Final = frozenset({"persist_failed", "report_failed"})
-"""How a run ends whose callback was refused; see `HeldLease.require`."""
+"""Failure reasons of a run whose callback was refused; see `HeldLease.require`."""
 
 BEATS: Final = 3
-"""Heartbeats in the time that a lease holds: two may be missed."""
+"""Heartbeats per lifetime of a lease: two may fail before it expires."""
 
 
 def worker_name() -> str:
-    """A name that no other worker has: host, process, and something that only this one knows."""
+    """A name that no other worker has: host, process id and a random part."""
     return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
 
 
 def is_at_work(name: str) -> bool | None:
-    """Whether the process of a worker with a name by `worker_name` is alive; None if that cannot be told from here."""
+    """Whether the process of a worker, named by `worker_name`, is alive; None if it cannot be checked from this
+    host."""
     host, _, rest = name.rpartition(":")[0].rpartition(":")
     if host != socket.gethostname() or not rest.isdecimal():
         return None
@@ -53,14 +54,14 @@ def is_at_work(name: str) -> bool | None:
 
 
 class Worker:
-    """Runs runs, each under a lease that it renews while the run goes on (NE-011).
+    """Drives runs, each under a lease that it renews while the run lasts (NE-011).
 
     Args:
-        name: Unique among all workers of the leases.
-        driver: By default the one that AGENT_DRIVER names.
-        journal: Where the driver `statechart` commits its steps; a run that is in it already goes on from there. The
-            driver `runner` has none: its runs go on from the states that `on_persist` was given.
-        ttl_ms: How long the leases hold; a third of it is between two heartbeats.
+        name: Unique among all workers that share the leases.
+        driver: None: the one that AGENT_DRIVER names.
+        journal: Where the driver `statechart` commits its steps; a run that is already in it is resumed. The driver
+            `runner` does not use it: its runs are resumed from states that `on_persist` got.
+        ttl_ms: Lifetime of the leases; a third of it is between two heartbeats.
     """
 
     def __init__(
@@ -84,17 +85,17 @@ class Worker:
         self._at_work: dict[str, Driver] = {}
 
     def stop(self, run_id: str, reason: str = REQUESTED) -> bool:
-        """Ask a run to stop, wherever it is; False where it is not at work here."""
+        """Ask a run to stop; False where this worker does not drive the run."""
         driver = self._at_work.get(run_id)
         if driver is not None:
             driver.stop(reason)
         return driver is not None
 
     async def run(self, setup: RunSetup, *, dead: str | None = None) -> RunReport:
-        """Take the run's lease, drive it to its end, give the lease back.
+        """Take the run's lease, drive the run to its end, release the lease.
 
         Args:
-            dead: A worker of whom is known that it does not live any more: its lease is not waited for.
+            dead: A worker that is known to have ended; its lease counts as expired.
 
         Raises:
             LeaseTaken: Another worker has the run; nothing was done.
@@ -126,14 +127,14 @@ class Worker:
         return make_driver(setup, name)
 
     async def _beat(self, held: HeldLease, driver: Driver) -> None:
-        """Renew the lease until it is lost; then stop the run, wherever it is."""
+        """Renew the lease until it is lost; then stop the run."""
         while held.holds:
             await asyncio.sleep(self._ttl_ms / BEATS / 1000)
             try:
                 held.lease = await self._leases.renew(held.lease, self._now_ms())
             except LeaseLost:
                 held.is_lost = True
-            except Exception as error:  # noqa: BLE001 - a port's failure; the lease holds as long as it did
+            except Exception as error:  # noqa: BLE001 - the port failed; the lease still lasts until it expires
                 self._tell(held, "warning", f"The lease was not renewed: {error!r}")
         held.is_lost = True
         self._tell(held, "error", "The lease is lost: the run stops")
@@ -144,7 +145,7 @@ class Worker:
             return
         try:
             await self._leases.release(held.lease, self._now_ms())
-        except (LeaseLost, JournalError) as error:  # it expires by itself; how the run ended stands
+        except (LeaseLost, JournalError) as error:  # the lease expires by itself; the run's report stays valid
             self._tell(held, "warning", f"The lease was not given back: {error}")
 
     def _now_ms(self) -> int:
@@ -156,10 +157,10 @@ class Worker:
 
 
 class HeldLease:
-    """A lease in use, and the guard that it is in front of a run's callbacks.
+    """A lease in use; wraps a run's ports so that they check it.
 
     Attributes:
-        is_lost: Another worker has it, or it ran out; for good.
+        is_lost: Another worker has taken the lease, or it expired; never reset.
     """
 
     def __init__(self, lease: Lease, clock: Clock) -> None:
@@ -169,27 +170,28 @@ class HeldLease:
 
     @property
     def holds(self) -> bool:
-        """Not lost, and not expired either: a process that was suspended finds that out by itself."""
+        """Whether the lease is neither lost nor expired. A process that was suspended detects the expiry here."""
         return not self.is_lost and int(self._clock.time * 1000) < self.lease.expires_at_ms
 
     def require(self) -> None:
-        """Refuse to go on without the lease.
+        """Check the lease.
 
         Raises:
-            LeaseLost: It does not hold.
+            LeaseLost: It is lost or expired.
         """
         if not self.holds:
             self.is_lost = True
             raise LeaseLost(self.lease.run_id, self.lease.owner)
 
     def with_reason(self, report: RunReport) -> RunReport:
-        """The report. A lost lease has one reason, whether the heartbeat or a refused callback found it out first."""
+        """The report, with LEASE_LOST as the reason even where a refused callback detected the loss before the
+        heartbeat."""
         if not self.is_lost or report.reason not in _REFUSED:
             return report
         return report.model_copy(update={"outcome": "stopped", "reason": LEASE_LOST})
 
     def guarding(self, ports: NodeEnginePorts) -> NodeEnginePorts:
-        """The ports, asking for the lease before each effect."""
+        """The ports, with the lease checked in `should_stop` and before each callback."""
 
         async def should_stop() -> StopCheck:
             if not self.holds:

@@ -1,6 +1,6 @@
-"""A node set of the node engine that drives a real program on a terminal: `rawko explore COMMAND`.
+"""Nodes for the node engine that explore a real program on a terminal: `rawko explore COMMAND`.
 
-`nodes` are the five of them, `policy` the scripted rules, `advisor` the model; `ports` what they need of the world.
+`nodes` has the five nodes, `policy` the scripted rules, `advisor` the model, `ports` the protocols of their ports.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A model that decides what is typed next: asked with the screen, its answer checked, asked again where it is none."""
+"""Asks a model for the next decision: sends the screen, checks the answer, and asks again if it is unusable."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {
     "explore": frozenset({"goal", "screen", "exit_status", "unchanged", "done", "refused"}),
     "reask": frozenset({"problem"}),
 }
-"""The templates of prompts/node_engine, and what each of them is given."""
+"""The templates of prompts/node_engine, each with the names of its data."""
 
 
 class NoAdvisor:
-    """There is no model: where no rule fits, nobody knows on."""
+    """The advisor without a model: where no rule fits, it answers `back`."""
 
     async def advise(self, situation: Situation) -> Advice:
         return Advice(Decision(action="back", reason="no rule fits the screen, and there is no model to ask"))
@@ -53,7 +53,7 @@ class ModelAdvisor:
 
     Args:
         prompts: Loaded with PLACEHOLDERS.
-        notes: What the provider needs to go on answering from here; kept with each decision.
+        notes: Returns the state of the provider's meter (usage, rate limits), which is stored with each decision.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class ModelAdvisor:
         self._schema = decision_schema(KEY_NAMES)
 
     async def advise(self, situation: Situation) -> Advice:
-        """The next decision; asked for again at most twice with what was wrong (C-39)."""
+        """The next decision; an unusable one is asked for again, at most twice, with its defect (C-39)."""
         asked = _Asked([user_text(self._prompts.render("explore", **_data(situation)))])
         problem = ""
         for _ in range(1 + MAX_REASKS):
@@ -116,10 +116,10 @@ class ModelAdvisor:
 
 
 def _usable(decision: Decision, situation: Situation) -> Decision:
-    """The decision, if it is none that led to a dead end from this screen.
+    """The decision, unless it led to a dead end from this screen or types into a program that has ended.
 
     Raises:
-        DecisionError: It is.
+        DecisionError: The decision is unusable for one of these reasons.
     """
     if decision.action == "keys" and decision.choice in situation.refused:
         raise DecisionError(f"{decision.gist} led to a dead end from this screen")

@@ -1,4 +1,4 @@
-"""SwitchPolicy at work: which rule or whose advice holds at a screen, and what comes of it. Pure but for its ports."""
+"""The work of the node SwitchPolicy: finds the decision for a screen and carries it out. Pure but for its ports."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from rawko.runtime.actor_kinds import ActorFailed
 from rawko.vocabulary.base import Data
 
 SHOWN_DECISIONS: Final = 12
-"""How many of the latest decisions whoever decides is told of."""
+"""Number of latest decisions that the advisor is shown."""
 
 ADVICE_RETRIES: Final = 3
-"""How often a model that fails is asked again."""
+"""Retries of an attempt in which the advisor failed."""
 
 NO_RULE: Final = ""
-"""The rule of a decision that no rule made: a model did, or nobody had to."""
+"""In place of a rule's name, for a decision that no rule made."""
 
 
 class Memory(Data):
-    """What the nodes know from attempt to attempt: of one size, however long the run is.
+    """The data that the nodes share from attempt to attempt; its size does not grow with the run.
 
     Attributes:
-        launches: So many so far.
-        is_lost: The program is where nothing leads on; the next launch is a new one.
-        hash, lines: Of the screen that was told last.
-        exit_status: Told with it.
-        decided_on: Hash of the screen at which was decided last.
-        unchanged: So many decisions in a row have changed nothing.
-        is_waiting: The last decision was to wait, so that something is waited for before it is looked at again.
-        decisions: So many so far.
-        dead_ends: [hash of a screen, choice] that led nowhere; as many as there may be ways back.
-        outcome, summary: Of the exploration, once somebody has said it.
-        notes: What a provider needs to go on answering from here.
+        launches: Number of launches so far.
+        is_lost: The program is at a dead end; the next launch starts it anew.
+        hash, lines: Of the screen that was recorded last.
+        exit_status: Recorded with it.
+        decided_on: Hash of the screen of the last decision.
+        unchanged: Number of last decisions in a row that changed nothing.
+        is_waiting: The last decision was to wait, so the next WaitIdle first waits for output.
+        decisions: Number of decisions so far.
+        dead_ends: [hash of a screen, choice] that led to a dead end; at most as many as steps back are allowed.
+        outcome, summary: Of the exploration, once it is decided.
+        notes: The state of the advisor's meter, from which a resumed run continues (see `Advice`).
         code: Of the provider's last failure.
     """
 
@@ -71,22 +71,22 @@ class Memory(Data):
         return cls.model_validate(call.state.data)
 
     def changed(self, **changes: Any) -> dict[str, Any]:
-        """The fields that are another now, as data of an outcome."""
+        """These changes as data of an outcome."""
         return self.model_copy(update=changes).model_dump(mode="json", include=set(changes))
 
     def seen(self, view: View) -> dict[str, Any]:
-        """The screen is told of."""
+        """The changes for a recorded screen."""
         return self.changed(hash=view.screen.hash, lines=view.screen.lines, exit_status=view.exit_status)
 
 
 def view_of(terminal: Terminal, memory: Memory) -> View:
-    """What rules look at. `unchanged` counts the decision that was made last, if nothing came of it."""
+    """The view for rules. Its `unchanged` includes the last decision, if the screen is still the one it was made at."""
     screen, status = terminal.screen(), terminal.exit_status
     return View(screen, status, memory.unchanged + 1 if screen.hash == memory.decided_on else 0)
 
 
 def screen_event(view: View, memory: Memory) -> Mapping[str, Any] | None:
-    """The screen, and what has changed since the one that was told last; None where it is that one."""
+    """The SCREEN event with the lines that changed since the last recorded screen; None where nothing changed."""
     if view.screen.hash == memory.hash and view.exit_status == memory.exit_status:
         return None
     return {
@@ -101,7 +101,7 @@ class Deciding:
     """One attempt of SwitchPolicy.
 
     Args:
-        on_keys, on_wait, on_stop: Where these decisions lead.
+        on_keys, on_wait, on_stop: The next node after each of these decisions.
     """
 
     def __init__(self, call: NodeCall, policy: ExplorePolicy, *, on_keys: str, on_wait: str, on_stop: str) -> None:
@@ -118,9 +118,9 @@ class Deciding:
         self._by = "default"
 
     async def outcome(self) -> NodeOutcome:
-        """What comes of it."""
+        """Decide, carry out the decision, and return the node's outcome."""
         shown = screen_event(self._view, self._memory)
-        if shown is not None:  # it has gone on since it was told of
+        if shown is not None:  # the screen has changed since it was recorded
             self._events.append(shown)
             self._data |= self._memory.seen(self._view)
         if self._view.unchanged >= self._policy.stuck_after:
@@ -175,7 +175,7 @@ class Deciding:
         return advice.decision
 
     def _unadvised(self, failure: ActorFailed) -> NodeOutcome:
-        """Nobody could say what to do: asked again later where that may help, else the exploration ends."""
+        """The outcome where the advisor failed: a retry where that may help, else the end of the exploration."""
         error = failure.error
         message = str(error.get("message", failure))
         is_retryable = bool(error.get("is_retryable")) and self._call.state.retries < ADVICE_RETRIES
@@ -194,7 +194,8 @@ class Deciding:
         )
 
     def _undecided(self, why: str) -> NodeOutcome:
-        """The policy cannot be used at this screen, and would not be tomorrow: the exploration ends."""
+        """The outcome where a pattern of the policy cannot be searched; a retry would fail, too, so the exploration
+        ends."""
         self._data |= self._memory.changed(outcome="failure", summary=why)
         return failed(
             why,
@@ -240,7 +241,8 @@ class Deciding:
         )
 
     def _dead_end(self, why: str, rule: str = NO_RULE) -> NodeOutcome:
-        """Nothing leads on from here: the last choice is not made again at its screen. Without one, it ends."""
+        """The outcome of a dead end: the last choice is excluded at its screen. With no earlier choice, the run
+        ends."""
         last = self._trail[-1] if self._trail else None
         event = {
             "type": told.DEAD_END,
@@ -266,7 +268,7 @@ class Deciding:
 
 
 def _of_the_end(status: int) -> Decision:
-    """The program has ended, and no rule says what that means."""
+    """The decision after the program has ended where no rule matches that."""
     how = "by itself" if status == 0 else f"with status {status}"
     outcome = "success" if status == 0 else "failure"
     return Decision.model_validate({"action": "stop", "outcome": outcome, "reason": f"the program has ended {how}"})

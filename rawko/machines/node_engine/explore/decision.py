@@ -1,4 +1,4 @@
-"""What is done at a screen: its type, the JSON Schema that asks a model for it, reading it from an answer. Pure."""
+"""A decision at a screen: its type, the JSON Schema for a model's answer, and parsing of the answer. Pure."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ _NULL: Final = {"type": "null"}
 
 
 class DecisionError(ValueError):
-    """An answer that is no decision. The message quotes what was wrong and says what would be accepted."""
+    """An answer that is not a decision. The message quotes the defect and says what would be accepted."""
 
 
 class Decision(Data):
-    """What is done at a screen.
+    """The decision at a screen.
 
     Attributes:
-        action: Type and press; look again; this is a dead end; or end the exploration.
-        text: Typed first, as it is.
-        keys: Pressed then, by their names.
-        paste: The text comes as from the clipboard.
-        env: Variable of our environment whose value is typed instead of a text; it is recorded nowhere. A rule's alone.
+        action: "keys": type and press; "wait": look again later; "back": this is a dead end; "stop": end the
+            exploration.
+        text: Typed first, verbatim.
+        keys: Names of keys that are pressed after the text.
+        paste: The text is pasted as from the clipboard.
+        env: Variable of rawko's environment whose value is typed in place of the text; never recorded. Only in rules.
         outcome: Of `stop`: whether the goal is reached.
-        reason: Why.
+        reason: Why, in words.
         summary: Of `stop`: what was found out.
     """
 
@@ -55,7 +56,7 @@ class Decision(Data):
 
     @property
     def gist(self) -> str:
-        """What is done, in one line."""
+        """The decision in one line."""
         typed = f"{'paste' if self.paste else 'type'} {quoted(self.text)}" if self.text else ""
         typed = f"type ${self.env}" if self.env else typed
         pressed = f"press {' '.join(self.keys)}" if self.keys else ""
@@ -64,24 +65,24 @@ class Decision(Data):
 
     @property
     def choice(self) -> str:
-        """What tells two decisions of a model at one screen apart."""
+        """A key for the decision; two decisions at one screen are the same if their keys are equal."""
         typed = f"${self.env}" if self.env else repr(self.text)
         return f"{'paste' if self.paste else 'keys'}:{typed}:{' '.join(self.keys)}"
 
 
 _ANSWERED: Final = frozenset(Decision.model_fields) - {"env"}
-"""What a model may say: it could have our keys typed otherwise."""
+"""Fields that a model may set. `env` is excluded: a model could otherwise have secrets of the environment typed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What somebody who decides is told.
+    """The situation that an advisor gets.
 
     Attributes:
-        exit_status: Of a program that has ended.
-        unchanged: So many decisions in a row have changed nothing on the screen.
-        done: Gists of the latest decisions, oldest first.
-        refused: Choices at this very screen that led to dead ends.
+        exit_status: Of a program that has ended; None while it runs.
+        unchanged: Number of last decisions in a row that changed nothing on the screen.
+        done: The latest decisions in one line each, oldest first.
+        refused: Choices at this screen that led to dead ends.
     """
 
     goal: str
@@ -93,7 +94,7 @@ class Situation:
 
 
 def decision_schema(keys: Iterable[str]) -> dict[str, Any]:
-    """The JSON Schema of a decision: one flat object, as endpoints obey it best. `keys`: names, for the description."""
+    """The JSON Schema of a decision: one flat object, which endpoints obey best. `keys`: names for the description."""
     return {
         "type": "object",
         "properties": {
@@ -119,10 +120,10 @@ def decision_schema(keys: Iterable[str]) -> dict[str, Any]:
 
 
 def parse_decision(text: str) -> Decision:
-    """The decision that an answer holds: a JSON object, bare or in one fenced block. Extra keys are dropped.
+    """The decision in an answer: a JSON object, bare or in one fenced block. Unknown keys are ignored.
 
     Raises:
-        DecisionError: It is no JSON, or not a whole decision.
+        DecisionError: The answer is not JSON, or not a complete decision.
 
     Source: C-39.
     """
@@ -139,10 +140,10 @@ def parse_decision(text: str) -> Decision:
 
 
 def require_whole(decision: Decision) -> Decision:
-    """The decision, if nothing is missing in it.
+    """The decision, if it is complete.
 
     Raises:
-        DecisionError: It types nothing, or stops without saying how.
+        DecisionError: `keys` without text or keys, or `stop` without an outcome.
     """
     if decision.action == "keys" and not (decision.text or decision.keys or decision.env):
         raise DecisionError("action 'keys' needs 'text' or 'keys'")

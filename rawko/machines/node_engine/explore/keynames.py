@@ -1,4 +1,4 @@
-"""The names of keys, as policies and models write them. What they send is the terminal's business. Pure."""
+"""The names of keys in policies and models' answers. The terminal maps them to bytes. Pure."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ KEY_NAMES: Final[tuple[str, ...]] = (
     *("ctrl-space", "ctrl-@", "ctrl-[", "ctrl-\\", "ctrl-]", "ctrl-^", "ctrl-_"),
     *(f"{modifier}-{key}" for modifier in ("shift", "alt", "ctrl") for key in CURSOR_KEYS),
 )
-"""All keys with a name; besides, every printable character is a key, and "alt-" goes before any of them."""
+"""All named keys; every printable character is a key as well, and "alt-" may precede any key."""
 
 _KNOWN: Final = frozenset(KEY_NAMES)
 
 
 def require_key(key: str) -> str:
-    """The key as it is looked up: names in lower case, characters as they are.
+    """The key in its normal form: names in lower case, single characters unchanged.
 
     Raises:
-        ValueError: There is no such key; the message has the nearest name.
+        ValueError: No such key; the message has the nearest name.
     """
     if len(key) == 1:
         if key.isprintable():

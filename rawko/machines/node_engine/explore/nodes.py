@@ -1,10 +1,10 @@
 """The five nodes of an exploration: LaunchOrAttach, Perceive, WaitIdle, SwitchPolicy, Stop (NE-013, C-65).
 
-launch_or_attach -> perceive -> wait_idle -> switch_policy -> perceive ... -> stop. A launch that fails is tried again;
-a dead end leads back to a new launch, which makes the decisions before it again and leaves that one out.
+launch_or_attach -> perceive -> wait_idle -> switch_policy -> perceive ... -> stop. A failed launch is retried; a dead
+end leads back to a new launch, which repeats the decisions before the last one and leaves that one out.
 
-What they know is small (see `Memory`), so that no row of a journal grows with the run; screens and decisions are
-events, and the trail of decisions is made from those.
+The nodes' data is small (see `Memory`), so that journal rows do not grow with the run; screens and decisions are
+events, and the trail of decisions is built from those.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def policies_of(policy: ExplorePolicy) -> Policies:
 
 
 def policy_in(ctx: Mapping[str, Any]) -> ExplorePolicy:
-    """The policy of a run, which is part of its data."""
+    """The policy of a run, from its `ctx`."""
     return ExplorePolicy.model_validate(ctx["policy"])
 
 
@@ -61,7 +61,7 @@ def policy_in(ctx: Mapping[str, Any]) -> ExplorePolicy:
 
 @explore_nodes.node(LAUNCH, ports=[TERMINAL, TRAIL])
 async def launch_or_attach(call: NodeCall) -> NodeOutcome:
-    """The program, at work: the one that is there, or a new one, brought to where the last one was."""
+    """Attach to the running program, or launch a new one and repeat the recorded decisions in it."""
     terminal, memory, policy = call.port(TERMINAL), Memory.of(call), policy_in(call.ctx)
     if terminal.is_open and not memory.is_lost:
         return succeeded(events=[{"type": told.ATTACHED}])
@@ -80,10 +80,11 @@ async def launch_or_attach(call: NodeCall) -> NodeOutcome:
 
 
 async def _until_ready(terminal: Terminal, policy: ExplorePolicy) -> str | None:
-    """What keeps the program from being ready, in words; None where it is. One that ends well is done, not broken."""
+    """Why the program is not ready, in words; None where it is. A program that has ended with status 0 counts as
+    ready."""
     launch = policy.launch
     is_shown = await terminal.until_shown(launch.expect, launch.within_ms if launch.expect else launch.silent_ms)
-    if not launch.expect:  # something is there: now it may still turn out that the program has given up
+    if not launch.expect:  # it has shown something, but may still exit with an error
         await terminal.until_quiet(policy.quiet_ms, policy.cap_ms)
     status = terminal.exit_status
     if status:
@@ -95,10 +96,10 @@ async def _until_ready(terminal: Terminal, policy: ExplorePolicy) -> str | None:
 
 
 async def _replay(call: NodeCall, terminal: Terminal, policy: ExplorePolicy) -> tuple[int, bool]:
-    """Make the recorded decisions again, as long as each is made at the screen that it was made at.
+    """Repeat the recorded decisions, as long as each finds the screen that it was made at.
 
     Returns:
-        How many were made, and whether the rest were not because the program shows something else now.
+        How many were repeated, and whether it stopped early because the program shows something else now.
     """
     if policy.on_relaunch == "restart":
         return 0, False
@@ -117,13 +118,13 @@ async def _replay(call: NodeCall, terminal: Terminal, policy: ExplorePolicy) -> 
 
 @explore_nodes.node(PERCEIVE, ports=[TERMINAL])
 async def perceive(call: NodeCall) -> NodeOutcome:
-    """The screen as text, its hash, and what has changed."""
+    """Record the screen as text, its hash, and the lines that changed."""
     return _recorded(call) or _gone()
 
 
 @explore_nodes.node(WAIT_IDLE, ports=[TERMINAL])
 async def wait_idle(call: NodeCall) -> NodeOutcome:
-    """Until the program has been quiet for a while, or for as long as one waits for that."""
+    """Wait until the program has written nothing for `quiet_ms`, at most `cap_ms`; then record the screen."""
     terminal, policy = call.port(TERMINAL), policy_in(call.ctx)
     if not terminal.is_open:
         return _gone()
@@ -135,7 +136,7 @@ async def wait_idle(call: NodeCall) -> NodeOutcome:
 
 
 def _recorded(call: NodeCall, *more: Mapping[str, Any]) -> NodeOutcome | None:
-    """What is on the screen, told if it is not what was told last; None where there is no terminal any more."""
+    """Record the screen if it changed since the last record; None where the terminal is closed."""
     terminal, memory = call.port(TERMINAL), Memory.of(call)
     if not terminal.is_open:
         return None
@@ -147,13 +148,13 @@ def _recorded(call: NodeCall, *more: Mapping[str, Any]) -> NodeOutcome | None:
 
 
 def _gone() -> NodeOutcome:
-    """The run goes on in another process: the terminal of the last one is gone, and the program with it."""
+    """Lead back to the launch: the run was resumed in another process, without the earlier terminal and its program."""
     return succeeded(LAUNCH, events=[{"type": told.PROGRAM_GONE}])
 
 
 @explore_nodes.node(SWITCH_POLICY, ports=[TERMINAL, ADVISOR, TRAIL, PATTERNS])
 async def switch_policy(call: NodeCall) -> NodeOutcome:
-    """A rule's or the model's decision about the screen, carried out."""
+    """Decide about the screen by rule or model, and carry the decision out."""
     if not call.port(TERMINAL).is_open:
         return _gone()
     return await Deciding(call, policy_in(call.ctx), on_keys=PERCEIVE, on_wait=WAIT_IDLE, on_stop=STOP).outcome()
@@ -161,7 +162,7 @@ async def switch_policy(call: NodeCall) -> NodeOutcome:
 
 @explore_nodes.node(STOP, ports=[TERMINAL])
 async def stop(call: NodeCall) -> NodeOutcome:
-    """The program is ended, whatever it does."""
+    """End the program, whether or not it still runs."""
     terminal = call.port(TERMINAL)
     was_running = terminal.is_open and terminal.exit_status is None
     status = await terminal.close()

@@ -1,6 +1,6 @@
-"""The scripted policy of an exploration: rules that look at a screen and say what is typed there. Pure.
+"""The scripted policy of an exploration: rules that match a screen and say what is typed. Pure.
 
-What it leaves open is asked of a model, if there is one; `ask` hands over to it at a screen of one's choice.
+Where no rule fits, a model can be asked (`otherwise`); a rule with `ask` asks it at a chosen screen.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ Otherwise: TypeAlias = Literal["ask", "back", "wait", "stop"]
 
 
 class When(Data):
-    """What must hold for a rule; all that is given.
+    """The conditions of a rule; all that are given must hold.
 
     Attributes:
-        screen: Texts that must all be shown.
-        without: Texts of which none may be shown.
-        matches: A regular expression that is found in the screen's text.
+        screen: Texts that must all be on the screen.
+        without: Texts of which none may be on the screen.
+        matches: A regular expression that must be found in the screen's text.
         exited: Whether the program has ended.
-        exit_status: With what.
-        unchanged: At least so many decisions have changed nothing.
-        after: What was typed last was typed by the rule of this name; "": nothing was, since the launch.
+        exit_status: The exit status of the ended program.
+        unchanged: The least number of last decisions that changed nothing.
+        after: Name of the rule that typed last; "": nothing was typed since the launch.
         is_alternate: Whether the program draws on the alternate screen.
     """
 
@@ -62,11 +62,11 @@ class When(Data):
 
 
 class Rule(Data):
-    """What is done where a screen looks so: `type`, `paste` and `press`, or one of `wait`, `back`, `ask`, `stop`.
+    """The action at a matching screen: `type`, `paste` and `press`, or one of `wait`, `back`, `ask`, `stop`.
 
     Attributes:
-        type_env: A variable of our environment whose value is typed, and recorded nowhere: a password, say.
-        times: How often between two launches; None is no bound.
+        type_env: A variable of rawko's environment whose value is typed and never recorded, such as a password.
+        times: Most uses between two launches; None: unbounded.
     """
 
     name: Annotated[str, Field(min_length=1)]
@@ -101,7 +101,7 @@ class Rule(Data):
 
     @property
     def decision(self) -> Decision:
-        """What the rule does; not of one that asks."""
+        """The rule's decision. A rule with `ask` has none."""
         if self.stop is not None:
             return Decision(action="stop", outcome=self.stop, reason=self.reason, summary=self.reason)
         if self.wait or self.back:
@@ -121,10 +121,10 @@ class LaunchPolicy(Data):
     """How the program is started.
 
     Attributes:
-        expect: It is ready when this is shown; "" is anything at all.
-        within_ms: So long that may take.
-        silent_ms: Without `expect`, a program that has shown nothing for so long is ready all the same.
-        retries, backoff_ms: A launch that fails is tried again, after a wait that doubles.
+        expect: The program is ready when this text is on the screen; "": when anything is.
+        within_ms: Longest wait for `expect`.
+        silent_ms: Without `expect`: longest wait for any output; a silent program then counts as ready.
+        retries, backoff_ms: Retries of a failed launch, after a delay that doubles from `backoff_ms`.
     """
 
     expect: str = ""
@@ -135,15 +135,16 @@ class LaunchPolicy(Data):
 
 
 class ExplorePolicy(Data):
-    """How a program is explored.
+    """The policy by which a program is explored.
 
     Attributes:
-        goal: What a model is asked to reach.
-        otherwise: Where no rule fits: ask a model (the default of `rawko explore` with one), a dead end, wait, or stop.
-        quiet_ms: A screen counts as settled when so long nothing was written, or after `cap_ms`.
-        stuck_after: So many decisions in a row that change nothing are a dead end.
-        max_backtracks: Ways back from dead ends; one more ends the run.
-        on_relaunch: After a crash or a dead end, make the decisions again that led there, or begin from the start.
+        goal: The goal that a model is given.
+        otherwise: Where no rule fits: "ask" a model (the default of `rawko explore` with one), "back", "wait" or
+            "stop".
+        quiet_ms: A screen counts as settled when nothing was written for this long, or after `cap_ms`.
+        stuck_after: Number of decisions in a row that change nothing after which the screen counts as a dead end.
+        max_backtracks: Steps back from dead ends; one more ends the run.
+        on_relaunch: After a crash or a dead end: repeat the decisions before it ("replay"), or none ("restart").
     """
 
     policy: str = "model"
@@ -172,7 +173,7 @@ class ExplorePolicy(Data):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables of our environment whose values are typed, each once."""
+        """The environment variables whose values are typed, each once."""
         return tuple(dict.fromkeys(rule.type_env for rule in self.rules if rule.type_env is not None))
 
     @property
@@ -182,10 +183,10 @@ class ExplorePolicy(Data):
 
 
 def parse_policy(text: str, *, source: str = "policy") -> ExplorePolicy:
-    """The policy that a YAML text says.
+    """The policy parsed from YAML.
 
     Raises:
-        DocumentError: It is not YAML, or says something else; every defect is told with its line and column.
+        DocumentError: The text is not YAML or does not fit; the message has every defect with line and column.
     """
     return parse_document(text, ExplorePolicy, source=source)
 
@@ -198,9 +199,9 @@ def policy_schema() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What rules look at.
+    """The screen and program state that rules are matched with.
 
-    Attributes:
+    found: The policy's regular expressions that match the screen's text.
         found: The policy's regular expressions that are found on the screen.
     """
 
@@ -213,11 +214,11 @@ class View:
 def choose(
     policy: ExplorePolicy, view: View, trail: Sequence[Mapping[str, Any]], dead_ends: Collection[tuple[str, str]]
 ) -> Rule | None:
-    """The first rule that fits and has not led to a dead end at this screen; None where there is none.
+    """The first rule that matches, is not used up and has not led to a dead end at this screen; None: no such rule.
 
     Args:
         trail: DECIDED events since the launch.
-        dead_ends: (hash of a screen, name of a rule).
+        dead_ends: Pairs of a screen's hash and a rule's name.
     """
     for rule in policy.rules:
         is_spent = rule.times is not None and sum(done["rule"] == rule.name for done in trail) >= rule.times

@@ -1,4 +1,4 @@
-"""What the nodes of an exploration need of the world, as Protocols; adapters are elsewhere. Pure."""
+"""The protocols of the ports that the nodes of an exploration use; adapters are elsewhere. Pure."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rawko.machines.node_engine.nodes import Port
 
 
 class TerminalError(Exception):
-    """A program cannot be started, or cannot be typed at.
+    """A program cannot be started, or takes no input.
 
     Attributes:
-        is_retryable: The same may succeed later.
+        is_retryable: The same call may succeed later.
     """
 
     def __init__(self, message: str, *, is_retryable: bool = False) -> None:
@@ -28,16 +28,16 @@ class Terminal(Protocol):
 
     @property
     def is_open(self) -> bool:
-        """A program was launched here, and not closed since; it may have ended by itself."""
+        """Whether a program was launched here and not closed since; it may have ended by itself."""
         ...
 
     @property
     def exit_status(self) -> int | None:
-        """Of a program that has ended, as a shell tells it (128 + signal); None while it runs, or before."""
+        """Exit status of the ended program, as in a shell (128 + signal); None while it runs or before the launch."""
         ...
 
     async def launch(self) -> int:
-        """Start the program anew; its process id.
+        """Start a new process of the program; returns its process id.
 
         Raises:
             TerminalError: It cannot be started.
@@ -45,24 +45,24 @@ class Terminal(Protocol):
         ...
 
     def screen(self) -> Screen:
-        """What it shows now."""
+        """The screen as it is now."""
         ...
 
     async def until_quiet(self, quiet_ms: int, cap_ms: int) -> bool:
-        """Wait until nothing was written for `quiet_ms`, or the program has ended; False after `cap_ms`."""
+        """Wait until nothing was written for `quiet_ms` or the program has ended; False if `cap_ms` passes first."""
         ...
 
     async def until_written(self, within_ms: int) -> bool:
-        """Wait until the program writes something; False if it does not in time, or has ended."""
+        """Wait until the program writes something; False if it does not in time or has ended."""
         ...
 
     async def until_shown(self, text: str, within_ms: int) -> bool:
-        """Wait until a text is on the screen ("": anything); False if it is not in time, or the program ends."""
+        """Wait until the text is on the screen ("": any text); False if it is not in time or the program ends."""
         ...
 
     async def send(self, text: str, keys: Sequence[str], *, paste: bool = False, env: str = "") -> None:
-        """Type a text, then press keys. `paste`: the text comes as from the clipboard. `env`: what is typed instead is
-        the value of this variable.
+        """Type a text, then press keys. `paste`: paste the text as from the clipboard. `env`: type the value of this
+        environment variable in place of the text.
 
         Raises:
             TerminalError: The program has ended, or takes no input.
@@ -70,13 +70,14 @@ class Terminal(Protocol):
         ...
 
     async def close(self) -> int | None:
-        """End the program and all that it has started; the exit status. Nothing where nothing runs."""
+        """End the program and all its child processes; returns the exit status, None where no program was launched."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A decision, the tokens that it cost, and what a provider needs to go on answering from here."""
+    """A decision, the tokens that it used, and notes that let a resumed run continue a scripted or recorded
+    provider."""
 
     decision: Decision
     tokens: int = 0
@@ -84,27 +85,27 @@ class Advice:
 
 
 class Advisor(Protocol):
-    """Who chooses where no rule does: a model."""
+    """Decides where no rule does: a model."""
 
     async def advise(self, situation: Situation) -> Advice:
         """The next decision.
 
         Raises:
-            ActorFailed: The model failed, or gave no usable decision: an ErrorContext's fields, and `is_retryable`,
-                `tokens` (what it cost all the same), `notes` (as of an Advice).
+            ActorFailed: The model failed, or gave no usable decision; the error has an ErrorContext's fields,
+                `is_retryable`, `tokens` (used by the failed attempt) and `notes` (as of an Advice).
         """
         ...
 
 
 class PatternError(Exception):
-    """It cannot be told whether a regular expression is found."""
+    """A search for a regular expression could not be finished."""
 
 
 class Patterns(Protocol):
-    """Searches screens for regular expressions, which may be as costly as somebody made them."""
+    """Searches screens for regular expressions, which may be arbitrarily slow."""
 
     async def found(self, patterns: Sequence[str], text: str) -> frozenset[str]:
-        """Those that are found in the text; `^` and `$` match at lines.
+        """The patterns that match the text; `^` and `$` match at lines.
 
         Raises:
             PatternError: One of them takes too long.
@@ -113,10 +114,10 @@ class Patterns(Protocol):
 
 
 class Trail(Protocol):
-    """What was done since the program was launched, as far as it was kept."""
+    """The decisions since the program was launched, as far as they are recorded."""
 
     def decisions(self) -> Sequence[Mapping[str, Any]]:
-        """DECIDED events, oldest first: those that lead from the launch to where the program is now."""
+        """DECIDED events, oldest first, that lead from the launch to the program's current screen."""
         ...
 
 

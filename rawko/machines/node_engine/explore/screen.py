@@ -1,4 +1,4 @@
-"""What a terminal shows, as data: text, hash, and what has changed between two of them. Pure."""
+"""The screen of a terminal as data: text, hash, and the lines that changed between two screens. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_HIGHLIGHTS: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Highlight:
-    """A stretch in reverse video or on a colour of its own; line and column count from 0."""
+    """A stretch of text in reverse video or with a background colour; line and column count from 0."""
 
     line: int
     column: int
@@ -25,8 +25,8 @@ class Screen:
     """One screen.
 
     Attributes:
-        lines: All of them, top to bottom, without the blanks at their ends.
-        columns: Width of the terminal, in cells; wide characters take two.
+        lines: All lines from top to bottom, without trailing blanks.
+        columns: Width of the terminal in cells; wide characters take two.
         cursor: (column, line), from 0.
         is_alternate: The program draws on the alternate screen, as editors and pagers do.
     """
@@ -40,18 +40,18 @@ class Screen:
 
     @cached_property
     def text(self) -> str:
-        """The lines that say something, and those between them."""
+        """The lines up to the last one with text."""
         return "\n".join(self.lines).rstrip("\n")
 
     @cached_property
     def hash(self) -> str:
-        """Equal for screens that look the same: text, what is marked in it, and where the cursor stands."""
+        """A hash of text, highlights and cursor; equal for screens that look the same."""
         marked = [(mark.line, mark.column, mark.text) for mark in self.highlights]
         said = repr((self.lines, self.cursor, marked))
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:
-        """The screen for the record."""
+        """The screen as JSON for a SCREEN event."""
         marks = self.highlights[:MAX_HIGHLIGHTS]
         return {
             "hash": self.hash,
@@ -65,9 +65,9 @@ class Screen:
 
 
 def changed_lines(before: Sequence[str], after: Sequence[str]) -> list[dict[str, Any]]:
-    """The lines that differ: [{line, text}], `text` as it is now; line counts from 0.
+    """The lines that differ, as [{line, text}]: `text` is the new text, `line` counts from 0.
 
-    Lines are compared by their place, as a terminal shows them: text that has scrolled has changed everywhere.
+    Lines are compared by position, so after scrolling usually all lines differ.
     """
     height = max(len(before), len(after))
     old, new = _filled(before, height), _filled(after, height)

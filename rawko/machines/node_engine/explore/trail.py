@@ -1,4 +1,4 @@
-"""What was done since the program was launched, from the events that were persisted. Pure."""
+"""The decisions since the program was launched, from persisted events. Pure."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Event = Mapping[str, Any]
 
 
 class KeptTrail:
-    """The trail, kept up as events are persisted; implements `ports.Trail`."""
+    """The trail, updated as events are persisted; implements `ports.Trail`."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self._decisions: list[Event] = []
         self.add(events)
 
     def add(self, events: Iterable[Event]) -> None:
-        """Take in what one attempt has told."""
+        """Apply the events of one attempt: launches and dead ends cut the trail, typed decisions extend it."""
         for event in events:
             match event["type"]:
                 case "LAUNCHED":
@@ -37,5 +37,5 @@ class KeptTrail:
                     del self._decisions[event["kept"] :]
 
     def decisions(self) -> Sequence[Event]:
-        """DECIDED events that typed something, oldest first: they lead to where the program is."""
+        """DECIDED events that typed something, oldest first; they lead to the program's current screen."""
         return tuple(self._decisions)
