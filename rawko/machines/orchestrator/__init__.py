@@ -1,6 +1,6 @@
-"""The orchestrator: which agent works, for how long, and what its work is worth. Chart `statecharts/orchestrator.yaml`.
+"""The orchestrator: chooses agents, runs them, evaluates their work. Chart `statecharts/orchestrator.yaml`.
 
-`bindings` holds everything that is pure; the actors need the world and come from `actors.actors(ports)`.
+`bindings` holds the pure functions; `actors.actors(ports)` adds the actors, which do all I/O.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ACTORS = (
     "capture_delivery",
     "check_evidence",
 )
-"""Bound by `actors.actors(ports)`."""
+"""Names of the actors that `actors.actors(ports)` binds."""
 
 bindings: Bindings = (
     guards.bindings

@@ -1,7 +1,7 @@
 """The orchestrator's actions: pure functions that return updates and effects as data, by the names of C-07.
 
-Here are those that start, decide and end; `recording` keeps what runs leave behind, `failing` understands errors. Log
-texts are S3-050's. What observers may want to know is emitted (C-28): AGENT_*, ARBITER_*, SESSION_CLEANUP.
+This module has the actions that start, decide and end; `recording` those that record an agent's run, `failure_actions`
+those for errors. Log texts are S3-050's. Events for observers are emitted (C-28): AGENT_*, ARBITER_*, SESSION_CLEANUP.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ bindings = Bindings()
 
 @bindings.action
 def start_task(context: Record, event: Event) -> Updates:
-    """Take the task; everything of an earlier one goes back to its default (S3-030, C-37)."""
+    """Take the task; the fields of an earlier task go back to their defaults (S3-030, C-37)."""
     return assign(**fresh_run(), task=event.task, started_at=event.at_ms)
 
 
@@ -42,8 +42,8 @@ def log_task_start(context: Record, event: Event) -> Updates:
 
 @bindings.action
 def follow_up(context: Record, event: Event) -> Updates:
-    """Take over what a run that has ended leaves to the next task: the conversation of its last agent, what became of
-    it, and for the same task its plan and history too. The event carries all of it.
+    """Take over from an earlier run: its last agent's conversation, the changes since, and for the same task its plan
+    and history too. The event carries all of it.
     """
     earlier = EarlierTask(
         run=event.run,
@@ -69,45 +69,45 @@ def follow_up(context: Record, event: Event) -> Updates:
 
 @bindings.action
 def assign_decision(context: Record, event: Event) -> Updates:
-    """Keep what the arbiter decided."""
+    """Record the arbiter's decision."""
     return _decided(context, event, decision_in(output_of(event)))
 
 
 @bindings.action
 def assign_selected_agent(context: Record, event: Event) -> Updates:
-    """The agent that the decision names runs next (S3-031, C-19)."""
+    """Record the decision; the agent that it names runs next (S3-031, C-19)."""
     decision = decision_in(output_of(event))
     return _decided(context, event, decision), _runs_next(context, str(decision.mode))
 
 
 @bindings.action
 def assign_limit(context: Record, event: Event) -> Updates:
-    """The cap ends the task: COMPLETE as S3-036 writes it, but the verdict is `limit` (C-04)."""
+    """End the task at the limit: the decision is COMPLETE as in S3-036, the outcome is `limit` (C-04)."""
     decision = ArbiterDecision(type="COMPLETE", summary=MAX_ITERATIONS_SUMMARY)
     return _decided(context, event, decision), assign(outcome="limit")
 
 
 @bindings.action
 def assign_forced_agent(context: Record, event: Event) -> Updates:
-    """The agent that a person names runs next (C-28)."""
+    """Record a person's choice; the named agent runs next (C-28)."""
     return _forced(context, event, event.agent_name)
 
 
 @bindings.action
 def request_forced_agent(context: Record, event: Event) -> Updates:
-    """Remember whom a person wants, until the running agent has stopped (C-28)."""
+    """Note the agent that a person chose, until the running agent has stopped (C-28)."""
     return assign(forced_agent=event.agent_name)
 
 
 @bindings.action
 def take_forced_agent(context: Record, event: Event) -> Updates:
-    """The agent that was asked for runs next."""
+    """Let the agent run next that `request_forced_agent` noted."""
     return _forced(context, event, context.forced_agent), assign(forced_agent="")
 
 
 @bindings.action
 def record_user_message(context: Record, event: Event) -> Updates:
-    """Keep what a person tells the arbiter; its next question holds it (S3-024)."""
+    """Record a person's message to the arbiter; the arbiter's next question includes it (S3-024)."""
     said = UserMessage(
         text=event.content,
         who=str(event.data.get("who") or ""),
@@ -119,7 +119,7 @@ def record_user_message(context: Record, event: Event) -> Updates:
 
 @bindings.action
 def skip_step(context: Record, event: Event) -> Updates:
-    """The step at work becomes `skipped`, and the next unfinished one is at work (C-28)."""
+    """Mark the current plan step as `skipped`; the next unfinished step becomes current (C-28)."""
     step = current_step(context)
     if step is None:
         return None
@@ -128,7 +128,7 @@ def skip_step(context: Record, event: Event) -> Updates:
 
 
 def decision_in(output: Mapping[str, Any]) -> ArbiterDecision:
-    """The decision among the fields of an arbiter's answer."""
+    """The decision in the output of an arbiter's actor."""
     return ArbiterDecision(
         type=output["type"],
         mode=output.get("mode"),
@@ -156,7 +156,7 @@ def _forced(context: Record, event: Event, name: str) -> Updates:
 
 @bindings.action
 def start_execution(context: Record, event: Event) -> Updates:
-    """Count the run and note when and with which conversation it starts (S3-032, C-31, C-35)."""
+    """Count the run, and note its start time and where its conversation begins (S3-032, C-31, C-35)."""
     is_fresh = how_to_start(context, context.current_agent) == "fresh"
     return assign(
         iteration_count=context.iteration_count + 1,
@@ -172,7 +172,7 @@ def log_agent_start(context: Record, event: Event) -> Updates:
 
 @bindings.action
 def stream_message(context: Record, event: Event) -> Updates:
-    """Show what the agent says, as it says it; only the assistant's words (S3-051)."""
+    """Show the agent's messages as they arrive; only those of the role assistant (S3-051)."""
     if event.message.role != "assistant":
         return None
     return emit("AGENT_MESSAGE", agent=context.current_mode, message=event.message)
@@ -192,7 +192,7 @@ def log_tool_call(context: Record, event: Event) -> Updates:
 
 @bindings.action
 def run_out(context: Record, event: Event, *, where: str) -> Updates:
-    """The budget is used up: nothing has failed, the question to the arbiter is still to be asked."""
+    """Report that the budget is used up; the arbiter is asked the question again when there is a larger one."""
     text = str(event.error.get("message", ""))
     return (
         assign(stopped_in=where),
@@ -203,7 +203,7 @@ def run_out(context: Record, event: Event, *, where: str) -> Updates:
 
 @bindings.action
 def report_rate_wait(context: Record, event: Event) -> Updates:
-    """A call of the run waits for its rate limit (AL-070); nothing changes but that it is known."""
+    """Report that a call waits for the run's rate limit (AL-070); the context does not change."""
     return emit("RATE_WAIT", what=event.what, limit=event.limit, wait_ms=event.wait_ms)
 
 
@@ -227,13 +227,13 @@ def log_recovery(context: Record, event: Event) -> Updates:
 
 @bindings.action
 def conclude(context: Record, event: Event, *, outcome: Outcome) -> Updates:
-    """Say how the task ended, unless that is said already (C-04)."""
+    """Set the outcome of the task, unless it is set already (C-04)."""
     return assign(outcome=outcome) if context.outcome is None else None
 
 
 @bindings.action
 def log_completion(context: Record, event: Event) -> Updates:
-    """Says completed only where the outcome is success (C-04)."""
+    """Log "completed" only where the outcome is success (C-04)."""
     if context.outcome == "success":
         return log(f"[rawko] Task completed in {context.iteration_count} iterations")
     if any(not one["held"] for one in context.evidence):
@@ -253,6 +253,6 @@ def log_cancellation(context: Record, event: Event) -> Updates:
 
 @bindings.action
 def cleanup_session(context: Record, event: Event) -> Updates:
-    """Emit the event on which the driver of the run (`rawko.app.run.driving`) closes the session, which is provider and
-    tools; it waits for that, with a deadline, before the run is reported done (S3-054, C-30)."""
+    """Emit the event on which the driver of the run (`rawko.app.run.driving`) closes the session: provider and tools.
+    It waits for that, with a deadline, before it reports the end of the run (S3-054, C-30)."""
     return emit("SESSION_CLEANUP", session_id=context.session_id)

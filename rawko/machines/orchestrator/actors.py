@@ -1,6 +1,6 @@
-"""The orchestrator's actors: the arbiter's two questions to a model, asked here, and the agent's machine (`executor`).
+"""The orchestrator's actors: the arbiter's two questions, waits, evidence, and the agent's machine (`executor`).
 
-Here the machine meets the world, through the provider; all else in this package is pure.
+Only they do I/O; all else in this package is pure.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from rawko.vocabulary.errors import ErrorContext
 
 @dataclass(frozen=True, slots=True)
 class OrchestratorPorts:
-    """What the orchestrator needs of the world.
+    """The ports and settings that the actors work with.
 
     Attributes:
-        provider: Asked by the arbiter.
-        model: That the arbiter asks.
+        provider: The provider of the arbiter's model.
+        model: The arbiter's model.
         prompts: The templates of prompts/orchestrator.
-        machine: Chart and bindings of agents, by the name of the chart in their files.
-        timeout_ms: Bound of one model call; None for the provider's default.
-        no_time_for: Why a wait of so many milliseconds does not fit into the run's time, or None.
-        gatherer: Looks for evidence in the workspace.
-        cache: Holds the arbiter's answers to questions that were asked before; None: each question is asked.
+        machine: Chart and bindings of an agent's machine, by the name of the chart in the agent's file.
+        timeout_ms: Bound of one model call; None: the provider's default.
+        no_time_for: Why a wait of this many milliseconds exceeds the run's time, or None if it does not.
+        gatherer: Checks evidence in the workspace.
+        cache: Earlier answers of the arbiter; None: every question is asked.
     """
 
     provider: Provider
@@ -50,7 +50,7 @@ class OrchestratorPorts:
 
 
 def actors(ports: OrchestratorPorts) -> Bindings:
-    """The actors of the chart, bound to the world."""
+    """Bind the chart's actors to these ports."""
     bound = Bindings()
     arbiter = _Arbiter(ports)
     bound.add("actor", "arbiter_select_agent", arbiter.select_agent)
@@ -63,7 +63,7 @@ def actors(ports: OrchestratorPorts) -> Bindings:
 
 
 async def _check_wait(ports: OrchestratorPorts, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Refuse a wait that outlasts the run's time: it would end in a refusal anyway.
+    """Fail if a wait would exceed the run's time, because the next call would be refused after it.
 
     Raises:
         ActorFailed: With the code `budget`.
@@ -77,25 +77,25 @@ async def _check_wait(ports: OrchestratorPorts, given: Mapping[str, Any]) -> dic
 
 
 class _Arbiter:
-    """Asks a model for decisions."""
+    """Asks a model for the arbiter's decisions."""
 
     def __init__(self, ports: OrchestratorPorts) -> None:
         self._ports = ports
 
     async def select_agent(self, given: Mapping[str, Any], scope: Scope) -> dict[str, Any]:
-        """Who works next.
+        """Decide which agent runs next.
 
         Args:
             given: A SelectAgentInput as data.
 
         Returns:
-            {type, mode, reason, summary, usage, decision, agent, asked_as}: `mode` is the agent that works next, also
+            {type, mode, reason, summary, usage, decision, agent, asked_as}: `mode` is the agent that runs next, also
             for RETRY and CONTINUE; `agent` its AgentDescription; both None for COMPLETE, ABORT and SKIP. `asked_as` is
-            the hash of the question; `is_cached`, with a cache, whether it held the answer.
+            the hash of the question. With a cache also `is_cached`: whether the answer came from it.
 
         Raises:
             ActorFailed: The model failed (provider_error, with its code and retry_after_ms); or it gave no usable
-                decision, or one for an unknown agent (validation_error). `usage` counts every try.
+                decision, or one for an unknown agent (validation_error). `usage` counts all attempts.
 
         Source: S3-060, C-02, C-39.
         """
@@ -120,7 +120,7 @@ class _Arbiter:
         return {**chosen.to_json(), "usage": usage.to_json(), "decision": decision.to_json(), "agent": agent, **told}
 
     async def evaluate(self, given: Mapping[str, Any], scope: Scope) -> dict[str, Any]:
-        """What the last execution is worth.
+        """Evaluate the last execution.
 
         Args:
             given: An EvaluateProgressInput as data.
@@ -129,7 +129,7 @@ class _Arbiter:
             {type, mode, reason, summary, usage, asked_as}, and `is_cached` with a cache.
 
         Raises:
-            ActorFailed: As for `select_agent`, but an unknown agent is for the chart to send back to selecting.
+            ActorFailed: As for `select_agent`; an unknown agent is no error here: the chart goes back to selecting.
 
         Source: S3-065, C-01, C-39.
         """
@@ -140,8 +140,12 @@ class _Arbiter:
     async def _decided(
         self, purpose: Purpose, data: Mapping[str, Any], given: Mapping[str, Any], scope: Scope
     ) -> tuple[Answered, dict[str, Any], Callable[[], None]]:
-        """The answer; what is told of how it came about; and what is called where the answer is accepted, so that the
-        cache keeps it."""
+        """Ask one question, or take its answer from the cache.
+
+        Returns:
+            The answer; fields about its origin for the output; a function to call if the answer is accepted, which puts
+            it into the cache.
+        """
         ports = self._ports
         agents = [agent["name"] for agent in given["available_agents"]]
         instead = given.get("instead") or {"model": ports.model, "provider": None}

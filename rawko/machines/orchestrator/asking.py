@@ -1,10 +1,10 @@
-"""A question to the arbiter, and its answer: what a model is asked for a decision, and again where it gave none.
+"""One question to the arbiter and its answer: the request, and the repeated requests where the answer is unusable.
 
-Used by the machine's actors, and by whoever asks recorded questions once more. A question has two names:
+Used by the machine's actors, and by code that asks recorded questions again. A question has two hashes:
 
-    asked_as   hash of exactly what is sent: tells whether a question that is built again is the one of before
-    key        hash of what the model goes by, without the marks that are secret to a run: equal questions of two runs,
-               at the same model and server, have the same key
+    asked_as   of exactly what is sent: shows whether a rebuilt question equals the recorded one
+    key        of the question without the run's secret marks: equal questions of two runs to the same model and
+               server have the same key
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ Purpose = Literal["select", "evaluate"]
 
 
 class AnswerCache(Protocol):
-    """Answers to questions that were asked before."""
+    """Stores answers to the arbiter's questions."""
 
     def take(self, question: Question) -> ArbiterDecision | None:
-        """The decision that an equal question got; None where it was not asked."""
+        """The decision of an equal question that was asked before; None where there is none."""
 
     def keep(self, question: Question, answered: Answered) -> None:
-        """Remember an answer."""
+        """Store an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a model is asked for one decision.
+    """One question to a model for one decision.
 
     Attributes:
-        prompt: As it is sent; `unmarked` is the same without marks of the run's own.
-        agents: Names that the decision may give.
-        reask: The words that an answer that is no decision is objected to with, from what is wrong with it.
-        timeout_ms: Bound of one model call; None for the provider's default.
-        provider: Who is asked, where that is not the run's provider.
+        prompt: The prompt with the run's marks; `unmarked` is the same with marks that are equal in all runs.
+        agents: Names of agents that the decision may give.
+        reask: Makes the message about an unusable answer from its defect.
+        timeout_ms: Bound of one model call; None: the provider's default.
+        provider: The provider that is asked; None: the run's.
     """
 
     purpose: Purpose
@@ -67,7 +67,7 @@ class Question:
     provider: str | None = None
 
     def request(self, more: Sequence[Message] = ()) -> ModelRequest:
-        """The call of the model; `more` is what was said since the question was put."""
+        """The request of one call; `more` are the messages after the question: refused answers and objections."""
         return ModelRequest(
             purpose=self.purpose,
             model=self.model,
@@ -84,11 +84,10 @@ class Question:
         return self._hash(self.prompt)
 
     def key(self, server: str = "") -> str:
-        """The question's name in a cache.
+        """The question's key in a cache.
 
         Args:
-            server: Who answers: provider, address, whatever else decides what an equal question is answered.
-
+            server: Everything else that determines the answer: the provider, its address.
         Source: S6-112.
         """
         return self._hash(self.unmarked, server, self.provider or "")
@@ -100,9 +99,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A decision, and what it took.
+    """A decision, and its usage.
 
     Attributes:
+        usage: Of all calls; `first` of the first call, which sent only the question.
         usage: Of all calls; `first` of the first of them, which sent the question alone.
     """
 
@@ -121,7 +121,7 @@ def question_of(
     timeout_ms: int | None = None,
     provider: str | None = None,
 ) -> Question:
-    """The question that the templates make of data.
+    """The question that the templates make from the data.
 
     Args:
         data: The placeholders of the template `purpose`.
@@ -143,14 +143,14 @@ def question_of(
 
 
 async def ask(provider: Provider, question: Question, log: Callable[..., None] | None = None) -> Answered:
-    """The decision, asked for again at most twice with what was wrong (C-39).
+    """The decision; an unusable answer is asked for again, at most twice, with its defect (C-39).
 
     Args:
-        log: Told, with a level, of each answer that was no decision.
+        log: Called with a message and a level for each unusable answer.
 
     Raises:
         ActorFailed: The model failed (provider_error, with its code and retry_after_ms), or gave no usable decision
-            (validation_error). `usage` counts every try.
+            (validation_error). `usage` counts all attempts.
     """
     said: list[Message] = []
     usage, first = Usage(), None
@@ -167,7 +167,7 @@ async def ask(provider: Provider, question: Question, log: Callable[..., None] |
             problem = str(error)
         if log is not None:
             log(f"[rawko] Arbiter's answer was not accepted: {problem}", level="warning")
-        # An endpoint refuses an empty assistant message; then the two user messages stand one after the other.
+        # An endpoint refuses an empty assistant message; without it, two user messages follow each other.
         if turn.message.text.strip():
             said.append(turn.message)
         said.append(user_text(question.reask(problem)))
@@ -197,5 +197,5 @@ def _failed(error: ProviderError, spent: Usage, model: str) -> ActorFailed:
 
 
 def invalid(message: str, spent: Usage) -> ActorFailed:
-    """The failure of an answer that cannot be followed."""
+    """The error for an answer that cannot be used."""
     return ActorFailed({"agent": ARBITER, "message": message, "category": "validation_error", "usage": spent.to_json()})

@@ -1,4 +1,4 @@
-"""The orchestrator's context: every field that its guards and actions read, with its default (S3-010 ... S3-018).
+"""The orchestrator's context: all fields that its guards and actions read, with defaults (S3-010 ... S3-018).
 
 All of it is JSON (C-26). Times are epoch milliseconds of the interpreter's clock. Lists only grow.
 """
@@ -32,16 +32,16 @@ class ExecutionEntry(Data):
     """One run of one agent (S3-013).
 
     Attributes:
-        iteration: Number of the run, from 1 (0 for one that was set up by hand); stored because places in a
-            shortened history say nothing (C-42).
+        iteration: Number of the run, from 1 (0 for an entry made by hand); stored, because the index in a shortened
+            history is not the number (C-42).
         completed_at: None while it runs.
         output: The agent's own summary; None where it gave none, which is not the same as "" (C-43).
-        error: As it was understood when it happened (C-15).
-        plan_step: The step that the run started on, from 1; None without a plan.
+        error: The error with the category that it got when it happened (C-15).
+        plan_step: The current plan step at the start of the run, from 1; None without a plan.
         steps_completed: Steps that became complete in the run, from 1.
-        files_changed: From the trees before and after, never from prose (C-48).
-        changes: What became of the first `MAX_CHANGES` of them, with their lines; empty in older records, and where the
-            agent's machine gave names only (AL-103).
+        files_changed: From the trees before and after the run, never from the agent's text (C-48).
+        changes: Kind and lines of the first `MAX_CHANGES` changed files; empty in older records, and where the agent's
+            machine gave names only (AL-103).
     """
 
     agent: str
@@ -61,7 +61,7 @@ class ExecutionEntry(Data):
 
 
 class ConversationEntry(Data):
-    """One message, and in which run of which agent it was said (C-35)."""
+    """One message, with the agent and the number of the run that it belongs to (C-35)."""
 
     agent: str
     iteration: Count
@@ -69,7 +69,7 @@ class ConversationEntry(Data):
 
 
 class UserMessage(Data):
-    """What a person has told the arbiter; `iteration` is the number of runs that had been begun by then."""
+    """A person's message to the arbiter; `iteration` is the number of runs that had begun before it."""
 
     text: str
     who: str = ""
@@ -78,7 +78,7 @@ class UserMessage(Data):
 
 
 class EarlierTask(Data):
-    """The task that this one follows: of which run, what became of it, and which files were changed since."""
+    """The task that this one follows: its run and outcome, and the files changed since."""
 
     run: str
     task: str
@@ -88,24 +88,24 @@ class EarlierTask(Data):
 
 
 class OrchestratorContext(Data):
-    """The context of the chart `rawko`.
+    """The context of the orchestrator's chart.
 
     In an input, None means the default and unknown keys are errors (C-27).
 
     Attributes:
-        messages: Of all agents, in order; what the current agent is told starts at `conversation_start` (C-35).
+        messages: Of all agents, in order; the conversation of the current agent starts at `conversation_start` (C-35).
         conversation_start: Index in `messages` where the conversation of the agent that ran last begins.
         unknown_error_streak: Errors of category `unknown` in a row (C-13).
-        earlier: The task that this one follows up; `carried_agent` is whose conversation was taken over with it.
-        stopped_in: Where the arbiter was refused, while the budget is used up.
-        user_messages: What people have told the arbiter since the task began (S3-024).
-        forced_agent: Who runs next once the running agent has stopped; "" lets the arbiter choose.
-        seed: Of the jitter, so that a replay waits as long.
-        evidence_demands: What must be found before a COMPLETE ends the task; empty: the arbiter's word counts.
-        evidence: What the last look has found for each demand; `refusals` counts the verdicts that were refused,
-            bounded by `max_refusals`; `delivery` is the snapshot of the files that were looked at.
-        outcome: The verdict, once there is one; the first one stands (C-04).
-        usage: Tokens of everything so far, the arbiter's included.
+        earlier: The task that this one follows; `carried_agent` is the agent whose conversation was taken over from it.
+        stopped_in: The state in which the arbiter's call was refused, while the budget is used up.
+        user_messages: Messages of people to the arbiter since the task began (S3-024).
+        forced_agent: The agent that a person chose to run next; "": the arbiter chooses.
+        seed: For the jitter of delays, so that a replay waits equally long.
+        evidence_demands: Demands that must hold before COMPLETE ends the task; empty: COMPLETE ends it at once.
+        evidence: Result of the last check, one per demand; `refusals` counts the refused COMPLETE decisions, bounded by
+            `max_refusals`; `delivery` is the snapshot of the checked files.
+        outcome: The outcome once it is known; the first one counts (C-04).
+        usage: Tokens of the whole task, the arbiter's included.
     """
 
     task: str = ""
@@ -185,10 +185,10 @@ FRESH_RUN_FIELDS = (
     "refusals",
     "delivery",
 )
-"""What a new task sets back to the default (C-37); agents, bounds, session and seed stay."""
+"""Fields that a new task resets to their defaults (C-37); agents, bounds, session and seed stay."""
 
 
 def fresh_run() -> dict[str, Any]:
-    """Defaults of the fields that belong to one task."""
+    """The default values of `FRESH_RUN_FIELDS`."""
     defaults = OrchestratorContext().to_json()
     return {name: defaults[name] for name in FRESH_RUN_FIELDS}

@@ -1,6 +1,6 @@
-"""Which messages an agent is given: its own conversation, another's, or none (C-35).
+"""The messages that an agent's run starts with: its own conversation, another agent's, or none (C-35).
 
-All messages stand in one append-only list of the context; the conversation that can be resumed is its tail.
+All messages are in one append-only list of the context; the conversation that can be resumed is its tail.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from rawko.interpreter.data.values import Record
 from rawko.vocabulary.messages import unpaired_calls
 
 Start = Literal["fresh", "resume", "inherit"]
-"""fresh: a new conversation; resume: the agent's own goes on; inherit: another's goes on (carry_messages: all)."""
+"""fresh: a new conversation; resume: the agent continues its own; inherit: it continues another's (carry_messages:
+all)."""
 
 
 def previous_agent(context: Record) -> str | None:
-    """Who ran last; before anybody has, whose conversation a follow-up has taken over."""
+    """The agent that ran last; before the first run, the agent whose conversation a follow-up has taken over."""
     return context.history[-1].agent if len(context.history) else context.carried_agent or None
 
 
 def told_task(context: Record) -> str:
-    """The task as the arbiter and a fresh agent are told it: with what it follows, where it is a follow-up."""
+    """The task in the words for the arbiter and a fresh agent; for a follow-up, with the task that it follows."""
     earlier = context.earlier
     if earlier is None or earlier.task == context.task:
         return str(context.task)
@@ -32,12 +33,12 @@ def told_task(context: Record) -> str:
 
 
 def new_task(context: Record) -> str | None:
-    """The task that an agent whose conversation was taken over does not know yet."""
+    """The task, for an agent whose conversation was taken over and does not contain it yet; else None."""
     return context.task if context.earlier is not None and not len(context.history) else None
 
 
 def new_changes(context: Record) -> Mapping[str, Any] | None:
-    """Files that others have changed since the run that this one follows; told to the first agent that works."""
+    """Files changed since the run that this one follows; only for the first agent that runs."""
     return context.earlier.changes if context.earlier is not None and context.iteration_count <= 1 else None
 
 
@@ -47,11 +48,11 @@ def tail(context: Record) -> list[Mapping[str, Any]]:
 
 
 def how_to_start(context: Record, agent: Mapping[str, Any] | None) -> Start:
-    """What an agent's next run does with the conversation of the run before.
+    """Whether an agent's next run starts fresh or with the conversation of the run before.
 
-    CONTINUE, RETRY and any other choice of the agent that ran last resume. A hand-over starts afresh, unless the new
-    agent carries all messages. So does a conversation with unanswered tool calls, which cannot be sent again, and a
-    run for which nobody has been chosen.
+    CONTINUE, RETRY and any other choice of the agent that ran last resume. A hand-over to another agent starts fresh,
+    unless that agent carries all messages. A conversation with unanswered tool calls cannot be sent again, so the run
+    after it starts fresh; so does a run without an agent.
 
     Source: C-35.
     """

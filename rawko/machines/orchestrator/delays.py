@@ -1,4 +1,4 @@
-"""How long the orchestrator waits before it asks the arbiter again after an error (C-24)."""
+"""The delay before the arbiter is asked again after an error (C-24)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from rawko.vocabulary.errors import BACKOFF_CAP_MS
 
 _BASE_MS: Final[Mapping[str, int]] = {"provider_error": 1_000, "timeout": 1_000}
 _SHORT_BASE_MS: Final = 250
-"""Where nothing outside has to recover, the wait only keeps a loop from spinning."""
+"""For errors without an outside cause that must recover: the delay only prevents a busy loop."""
 
 bindings = Bindings()
 
 
 @bindings.delay
 def retry_delay(context: Record, event: Event) -> int:
-    """Milliseconds until the arbiter is asked again: exponential in the failures in a row, jittered by the seed,
-    never below what the provider asked for.
+    """Milliseconds until the arbiter is asked again: exponential in the failures in a row, with jitter from the seed,
+    at least as long as the provider asked for.
 
     Source: C-24.
     """

@@ -1,7 +1,6 @@
-"""Evidence for the arbiter's verdict that the task is complete: what is looked at, kept, and told where it is missing.
+"""Evidence for the arbiter's COMPLETE: the check's input, its result, and the error where evidence is missing.
 
-Pure. A verdict that is refused leaves an error without a failure: the arbiter and the next agent are told of it, and no
-count of failures grows.
+Pure. A refused COMPLETE sets `last_error` but counts no failure: the arbiter and the next agent read the error.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ bindings = Bindings()
 
 @bindings.guard
 def demands_evidence(context: Record, event: Event) -> bool:
-    """The arbiter's word alone does not complete the task."""
+    """COMPLETE ends the task only when the demanded evidence holds."""
     return len(context.evidence_demands) > 0
 
 
 @bindings.guard
 def evidence_holds(context: Record, event: Event) -> bool:
-    """Everything that is demanded was found."""
+    """Every demand holds."""
     return all(one["held"] for one in output_of(event)["evidence"])
 
 
 @bindings.guard
 def has_refusals_left(context: Record, event: Event) -> bool:
-    """The verdict may be refused once more before the task stops."""
+    """COMPLETE may be refused once more before the task stops."""
     return bool(context.refusals < context.max_refusals)
 
 
@@ -45,26 +44,26 @@ def capture_delivery_input(context: Record, event: Event) -> dict[str, Any]:
 
 @bindings.input
 def check_evidence_input(context: Record, event: Event) -> dict[str, Any]:
-    """What is demanded, what earlier looks have found, and the files that are looked at."""
+    """The demands, the evidence of earlier checks, and the snapshot of the files to check."""
     return {"demands": context.evidence_demands, "known": context.evidence, "snapshot": context.delivery}
 
 
 @bindings.action
 def record_delivery(context: Record, event: Event) -> Updates:
-    """Keep the snapshot of what is to be delivered: a look that is interrupted begins with it again."""
+    """Record the snapshot of the files to deliver; an interrupted check starts with it again."""
     return assign(delivery=output_of(event)["snapshot"])
 
 
 @bindings.action
 def record_evidence(context: Record, event: Event) -> Updates:
-    """Keep what the look has found; the next one begins with it."""
+    """Record the evidence; the next check starts from it."""
     found = output_of(event)["evidence"]
     return assign(evidence=found), emit("EVIDENCE", evidence=found)
 
 
 @bindings.action
 def refuse_completion(context: Record, event: Event) -> Updates:
-    """Tell the arbiter, and the agent that it chooses, what is missing."""
+    """Refuse COMPLETE: the missing evidence becomes the error that the arbiter and the next agent read."""
     missing = missing_evidence(output_of(event)["evidence"])
     error = ErrorContext(
         attempted="a look for evidence",
@@ -79,7 +78,7 @@ def refuse_completion(context: Record, event: Event) -> Updates:
 
 @bindings.action
 def assign_evidence_limit(context: Record, event: Event) -> Updates:
-    """The verdict was refused too often: the task ends, but not as a success."""
+    """End the task at its limit, because COMPLETE was refused `max_refusals` times."""
     missing = missing_evidence(output_of(event)["evidence"])
     summary = f"Stopped: evidence was missing {context.refusals + 1} times.\n{missing}"
     decision = ArbiterDecision(type="COMPLETE", summary=summary).to_json()

@@ -1,4 +1,4 @@
-"""The agent's own machine as an actor: which machine it is, and what it is told (C-09)."""
+"""The actor that runs an agent's machine: finds the machine and builds its input (C-09)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rawko.vocabulary.agent import AgentDescription
 from rawko.vocabulary.plan import Plan
 
 FindMachine = Callable[[str], tuple[Chart, Bindings]]
-"""Chart and bindings of agents, by the name of the chart in their files."""
+"""Returns chart and bindings of an agent's machine, by the name of the chart in the agent's file."""
 
 
 def agent_executor(find_machine: FindMachine, prompts: Prompts) -> ChildFactory:
-    """The actor that runs an agent; which machine that is, is chosen when it is invoked."""
+    """The actor that runs an agent; it chooses the agent's machine when it is invoked."""
 
     @child_machine
     def run_agent(given: Mapping[str, Any]) -> ChildMachine:
@@ -35,7 +35,7 @@ def agent_executor(find_machine: FindMachine, prompts: Prompts) -> ChildFactory:
 
 
 def child_input(given: Mapping[str, Any], prompts: Prompts) -> dict[str, Any]:
-    """The input of an agent's machine, as `agent_loop_input` shapes it; a chart of one's own takes the same.
+    """The input of an agent's machine, in the shape of `agent_loop_input`, for users' charts as well.
 
     Its `prompt` is the next user message: what S3-063 calls the initial or the continuation prompt.
 

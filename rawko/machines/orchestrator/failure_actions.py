@@ -1,6 +1,6 @@
-"""Errors of agents and of the arbiter: understood, counted, told. Every way of failing passes here (C-24).
+"""Actions for errors of agents and of the arbiter: categorise, count, report; used for every failure (C-24).
 
-Pure actions, as those of `actions`.
+Pure, as the actions in `actions`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ bindings = Bindings()
 
 @bindings.action
 def count_failure(context: Record, event: Event, *, by: str = ARBITER) -> Updates:
-    """Understand the error and count it: every way of failing passes here (C-24).
+    """Categorise the error and count it; every failure passes this function or one of the two below (C-24).
 
     Args:
         by: "agent" where the running agent failed; the arbiter otherwise.
@@ -33,7 +33,7 @@ def count_failure(context: Record, event: Event, *, by: str = ARBITER) -> Update
 
 @bindings.action
 def fall_back(context: Record, event: Event) -> Updates:
-    """Ask the other model from here to the end of the task, with all its tries."""
+    """Switch the arbiter to the fallback model for the rest of the task, with a new count of failures."""
     code = event.error.get("refused_wait") or event.error.get("code")
     own, other = event.error.get("model") or "the model", context.fallback.model
     where = f" of {context.fallback.provider}" if context.fallback.provider else ""
@@ -46,7 +46,7 @@ def fall_back(context: Record, event: Event) -> Updates:
 
 @bindings.action
 def count_refused_plan(context: Record, event: Event) -> Updates:
-    """The agent's plan updates do not fit: its run has failed (C-36)."""
+    """Count the agent's run as failed: its plan updates do not fit the plan (C-36)."""
     try:
         merged_plan(context, event)
         message = "the plan updates were refused"
@@ -59,7 +59,7 @@ def count_refused_plan(context: Record, event: Event) -> Updates:
 
 @bindings.action
 def count_refused_decision(context: Record, event: Event) -> Updates:
-    """The decision cannot be followed: the arbiter has failed (S3-060, C-02)."""
+    """Count a failure of the arbiter: its decision cannot be followed (S3-060, C-02)."""
     output = output_of(event)
     message = why_refused(
         str(output.get("type")),

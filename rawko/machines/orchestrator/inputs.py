@@ -1,4 +1,4 @@
-"""What the orchestrator's actors are given, and what the machine itself answers at its end: bound inputs and outputs.
+"""The inputs of the orchestrator's actors and the machine's own output, as bound functions.
 
 Pure: functions of (context, event). The arbiter's own inputs are built in `arbiter.inputs`.
 """
@@ -23,18 +23,18 @@ bindings = Bindings()
 
 @bindings.input
 def select_agent_input(context: Record, event: Event) -> dict[str, Any]:
-    """S6-080."""
+    """The input of `arbiter_select_agent`. S6-080."""
     return construct_select_agent_input(context, now_ms=event.at_ms).to_json() | _asked_instead(context)
 
 
 @bindings.input
 def evaluate_progress_input(context: Record, event: Event) -> dict[str, Any]:
-    """S6-080."""
+    """The input of `arbiter_evaluate`. S6-080."""
     return construct_evaluate_progress_input(context, now_ms=event.at_ms).to_json() | _asked_instead(context)
 
 
 def _asked_instead(context: Record) -> dict[str, Any]:
-    """The model that is asked instead of the arbiter's own, and its provider; nothing while that one is."""
+    """`{instead: {model, provider}}` of the fallback; {} while the arbiter's own model is asked."""
     if not context.is_fallen_back:
         return {}
     return {"instead": {"model": context.fallback.model, "provider": context.fallback.provider}}
@@ -42,17 +42,17 @@ def _asked_instead(context: Record) -> dict[str, Any]:
 
 @bindings.input
 def check_wait_input(context: Record, event: Event) -> dict[str, Any]:
-    """How long the machine is about to wait, in milliseconds."""
+    """The length of the coming wait in milliseconds."""
     return {"wait_ms": retry_delay(context, event)}
 
 
 @bindings.input
 def execute_agent_input(context: Record, event: Event) -> dict[str, Any]:
-    """What the run is about, the conversation it goes on with, and what others did before it.
+    """The input of an agent's run: task, conversation, and what earlier agents did.
 
-    Computed after `start_execution`. `agent` is an AgentDescription, or None where nobody has been chosen. `start` is
-    "fresh", "resume" or "inherit" (see `conversation`). `handover` is the history that a fresh conversation is told
-    of, as ExecutionSummary data, oldest first.
+    Computed after `start_execution`. `agent` is an AgentDescription, or None where none has been chosen. `start` is
+    "fresh", "resume" or "inherit" (see `conversation`). `handover` is the history for a fresh conversation, as
+    ExecutionSummary data, oldest first.
 
     Source: S3-032, S3-063, C-35.
     """
@@ -92,7 +92,7 @@ def _handover(context: Record, event: Event) -> list[dict[str, Any]]:
 
 @bindings.output
 def run_output(context: Record, event: Event) -> dict[str, Any]:
-    """The verdict and everything a report needs.
+    """The outcome and everything that a report needs.
 
     Shape: {outcome, summary, iterations, error, usage, plan, history, files_changed, task, started_at,
     completed_at}; times in epoch milliseconds; `error` is the last ErrorContext where the outcome is failure, else

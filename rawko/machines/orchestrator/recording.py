@@ -1,4 +1,4 @@
-"""What remains of an agent's run: conversation, history entry, plan, tokens; and the line in the log that says so.
+"""Records an agent's run: conversation, history entry, plan, tokens, and the log line about its end.
 
 Pure actions, as those of `actions`. Each transition has exactly one action that adds the tokens of its event to
 `usage`: the one that takes the decision, counts the failure or records the execution.
@@ -23,7 +23,7 @@ bindings = Bindings()
 
 @bindings.action
 def append_messages(context: Record, event: Event) -> Updates:
-    """Add the run's new messages to the conversations; a compacted one begins anew with them (S3-033, C-35)."""
+    """Append the run's new messages; a compacted conversation begins anew with them (S3-033, C-35)."""
     left = result_of(event)
     begins = assign(conversation_start=len(context.messages)) if left.get("is_compacted") else None
     added = tuple(
@@ -48,8 +48,8 @@ def record_execution(context: Record, event: Event) -> Updates:
 
 @bindings.action
 def update_plan(context: Record, event: Event) -> Updates:
-    """Apply the agent's updates, and note who worked on which step; the guard `plan_updates_fit` has let only fitting
-    updates through (S3-012, C-36)."""
+    """Apply the agent's plan updates, and note the agent at the steps it worked on; the guard `plan_updates_fit` has
+    checked that they fit (S3-012, C-36)."""
     plan = merged_plan(context, event)
     if plan is None:
         return None
@@ -58,19 +58,19 @@ def update_plan(context: Record, event: Event) -> Updates:
 
 @bindings.action
 def reset_failures(context: Record, event: Event) -> Updates:
-    """A success ends the streak (S3-033, C-37)."""
+    """Reset the failures in a row after a success (S3-033, C-37)."""
     return assign(consecutive_failures=0, unknown_error_streak=0, last_error=None)
 
 
 @bindings.action
 def clear_error(context: Record, event: Event) -> Updates:
-    """A run that reached its limit changes no counter, but the error before it is over (C-33, C-37)."""
+    """Clear the last error after a run that reached its limit; no counter changes (C-33, C-37)."""
     return assign(last_error=None)
 
 
 @bindings.action
 def record_failure(context: Record, event: Event) -> Updates:
-    """Add the failed run to the history, with what it said and cost (S3-053, C-15, C-31)."""
+    """Add the failed run to the history, with its summary and usage (S3-053, C-15, C-31)."""
     is_timeout = context.last_error is not None and context.last_error.category == "timeout"
     plan = None if context.plan is None else _credited(context, Plan.model_validate(thaw(context.plan)), ())
     return (
@@ -102,7 +102,7 @@ def log_agent_error(context: Record, event: Event) -> Updates:
 
 
 def result_of(event: Event) -> Mapping[str, Any]:
-    """What an ended actor left behind: its output, or the fields that its error carries."""
+    """The output of an ended actor, or the fields of its error."""
     for name in ("output", "error"):
         found = event.data.get(name)
         if isinstance(found, Mapping):
@@ -144,8 +144,8 @@ def _steps_completed(context: Record, event: Event) -> tuple[int, ...]:
 
 
 def _credited(context: Record, plan: Plan, completed: tuple[int, ...]) -> Plan:
-    """The plan with the agent's name at the step that its run began with and at those that it completed, unless
-    somebody's name stands there already (S3-012)."""
+    """The plan with the agent's name at the step that its run began with and at those that it completed, where no agent
+    is noted yet (S3-012)."""
     step = current_step(context)
     worked_on = {*completed, *(() if step is None else (step["index"],))}
     steps = tuple(

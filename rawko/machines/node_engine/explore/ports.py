@@ -76,8 +76,7 @@ class Terminal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A decision, the tokens that it used, and notes that let a resumed run continue a scripted or recorded
-    provider."""
+    """A decision, its tokens, and the state of the model's meter, from which a resumed run continues."""
 
     decision: Decision
     tokens: int = 0

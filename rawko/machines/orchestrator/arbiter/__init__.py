@@ -1,1 +1,1 @@
-"""The arbiter: what it is told (inputs, history, errors), how it is asked (prompt), what it answers (decision)."""
+"""The arbiter: its inputs (inputs, history, errors), its prompts (prompt), its answers (decision)."""

@@ -1,4 +1,4 @@
-"""The arbiter's decision: its type, the JSON Schema that asks for it, and reading it out of an answer."""
+"""The arbiter's decision: its type, the JSON Schema for an answer, and parsing of the answer."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ DecisionType = Literal["SELECT_MODE", "CONTINUE", "COMPLETE", "RETRY", "SKIP", "
 DECISION_TYPES: tuple[DecisionType, ...] = get_args(DecisionType)
 
 REPEATS: frozenset[str] = frozenset({"RETRY", "CONTINUE"})
-"""Decisions that mean the same agent again where no other is named (C-02)."""
+"""Decisions that repeat the previous agent unless they name one (C-02)."""
 
 _NULL = {"type": "null"}
 
 
 class DecisionError(ValueError):
-    """An answer that is no decision. The message quotes what was wrong and says what would be accepted."""
+    """An answer that is not a decision. The message quotes the defect and says what would be accepted."""
 
 
 class ArbiterDecision(Data):
-    """What the arbiter decided (S3-026; SKIP and ABORT by C-28).
+    """The arbiter's decision (S3-026; SKIP and ABORT by C-28).
 
     Attributes:
         mode: The agent that SELECT_MODE names; None otherwise.
@@ -39,10 +39,10 @@ class ArbiterDecision(Data):
 
 
 def decision_schema(agents: Iterable[str]) -> dict[str, Any]:
-    """The JSON Schema of a decision, naming the agents there are.
+    """The JSON Schema of a decision among these agents.
 
-    One flat object: a choice of objects at the top is refused by some endpoints, and a flat one is obeyed by all
-    that obey any schema. What belongs to which type is checked by `parse_decision`.
+    One flat object: some endpoints refuse a choice of objects at the top level. `parse_decision` checks which fields
+    each type needs.
 
     Source: S6-113, C-39.
     """
@@ -65,12 +65,12 @@ def decision_schema(agents: Iterable[str]) -> dict[str, Any]:
 
 
 def parse_decision(text: str) -> ArbiterDecision:
-    """The decision that an answer holds: a JSON object, bare or in one fenced block.
+    """The decision in an answer: a JSON object, bare or in one fenced block.
 
-    An extra key is dropped: it changes no decision, and asking again would only cost.
+    Unknown keys are ignored: they do not change the decision, and asking again would only cost tokens.
 
     Raises:
-        DecisionError: It is no JSON, holds several fenced blocks, or is not a whole decision.
+        DecisionError: The answer is not JSON, has several fenced blocks, or is not a complete decision.
 
     Source: C-39.
     """
@@ -97,7 +97,7 @@ def _check_whole(decision: ArbiterDecision) -> None:
 def why_refused(
     decision_type: str, mode: str | None, *, agents: Iterable[str], previous_agent: str | None, has_open_step: bool
 ) -> str | None:
-    """Why a whole decision cannot be followed while an agent is being selected; None where it can.
+    """Why a complete decision cannot be followed while an agent is being selected; None where it can.
 
     Source: S3-060, C-02, C-28.
     """

@@ -1,6 +1,6 @@
-"""Errors as the arbiter reads them: category, recovery options, context; and which of them a run survives.
+"""Errors for the arbiter: their category, recovery options and context, and whether the task survives them.
 
-Tables over categories and codes; never over the words of a message (C-18).
+Tables over categories and codes; the text of a message is never consulted (C-18).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from rawko.vocabulary.errors import (
 )
 
 ARBITER: Final = "arbiter"
-"""Who failed where no agent was running (C-24)."""
+"""The `agent` of errors that happen while no agent runs (C-24)."""
 
 CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
 CODES: Final[tuple[ProviderCode, ...]] = get_args(ProviderCode)
 
 _CODE_CATEGORIES: Final[Mapping[str, Category]] = {"timeout": "timeout", "permission": "permission_error"}
-"""Codes that say more than "the provider failed" where an error names no category."""
+"""Codes whose category is more specific than provider_error, for errors without a category."""
 
 FALLBACK: Final = RecoveryOption(
     action="fallback",
@@ -84,12 +84,12 @@ _OPTIONS: Final[Mapping[Category, tuple[RecoveryOption, ...]]] = {
     "unknown": (_RETRY_ONCE,),
 }
 _FATAL_CODES: Final = frozenset({"unattended"})
-"""Whatever their category: no agent gets an answer where nobody is there to give one."""
+"""Codes that end the task in any category: where no person answers, no other agent gets an answer either."""
 _RECOVERABLE: Final = frozenset({"tool_failure", "validation_error", "timeout"})
 
 
 def categorise(error: Mapping[str, Any]) -> Category:
-    """The category of a reported error: its own, else what its code or kind says, else `unknown`.
+    """The category of a reported error: its own, else from its code or kind, else `unknown`.
 
     Source: S6-041, C-15, C-18.
     """
@@ -105,9 +105,9 @@ def categorise(error: Mapping[str, Any]) -> Category:
 
 
 def build_recovery_options(category: Category, code: str | None = None) -> tuple[RecoveryOption, ...]:
-    """What the arbiter may do about an error; a fallback to another agent is always the last.
+    """The arbiter's options after an error; the last one is always a fallback to another agent.
 
-    For a timeout abort comes first.
+    For a timeout, abort comes first.
 
     Source: S6-042, C-13, C-40.
     """
@@ -129,15 +129,14 @@ def build_error_context(
     plan_step: int | None = None,
     attempted: str = "",
 ) -> ErrorContext:
-    """A reported error, completed: what it says itself stands, what it leaves out is filled in.
+    """A reported error as a complete ErrorContext: its own fields are kept, missing ones are filled in.
 
     Args:
-        error: Any fields of ErrorContext; what does not fit them is left out, and other fields (usage, output) are
-            not its business.
-        agent: Who failed, where the error does not say.
-        at_ms: Epoch milliseconds of the moment.
-        plan_step: The step at work, from 1 (C-45).
-        attempted: What was being done, where the error does not say.
+        error: Any fields of ErrorContext; those that do not fit are dropped, other fields (usage, output) ignored.
+        agent: The agent that failed, where the error does not say.
+        at_ms: Time of the error in epoch milliseconds.
+        plan_step: The current plan step, from 1 (C-45).
+        attempted: What was attempted, where the error does not say.
 
     Source: S6-040, S6-041, C-15, C-40.
     """
@@ -160,8 +159,8 @@ def build_error_context(
 
 
 def _readable(error: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields of ErrorContext that the error has and that fit; an actor may report anything at all, and an error
-    in an error must not hide the first one."""
+    """The fields of ErrorContext in the error that fit their types; a defect in one field must not hide the rest of the
+    error."""
     given = {name: thaw(error[name]) for name in ErrorContext.model_fields if error.get(name) is not None}
     try:
         ErrorContext.model_validate({"message": "", "category": "unknown", **given})
@@ -172,7 +171,7 @@ def _readable(error: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _message(error: Mapping[str, Any]) -> str:
-    """The error's own words; "" counts as words (C-43)."""
+    """The error's message, which may be "" (C-43); else its code, kind or category."""
     message = error.get("message")
     if message is not None:
         return str(message)
@@ -188,7 +187,7 @@ def _options(given: Any, category: Category, code: ProviderCode | None) -> tuple
 
 
 def is_recoverable(error: Mapping[str, Any] | None, *, unknown_streak: int = 0) -> bool:
-    """Whether the same task may go on after the error. How often is `max_consecutive_failures`' business.
+    """Whether the task may continue after the error; `max_consecutive_failures` bounds how often.
 
     Args:
         error: An ErrorContext as data, or None.
@@ -207,5 +206,5 @@ def is_recoverable(error: Mapping[str, Any] | None, *, unknown_streak: int = 0) 
 
 
 def needs_fallback(error: Mapping[str, Any] | None) -> bool:
-    """Whether only another agent can go on: waiting does not grant a permission (C-13)."""
+    """Whether only another agent can continue: a wait does not grant a permission (C-13)."""
     return error is not None and error["category"] == "permission_error"

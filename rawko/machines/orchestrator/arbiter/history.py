@@ -1,6 +1,6 @@
-"""The history as the arbiter reads it: which executions, cut to which length; how the agents have done.
+"""The history for the arbiter: selected executions with shortened outputs, and the performance of each agent.
 
-Works on the context's own frozen entries; makes no full copy of a long history.
+Works on the context's frozen entries, without copying a long history.
 """
 
 from __future__ import annotations
@@ -18,16 +18,20 @@ from rawko.vocabulary.snapshot import FileChange
 
 FAILURES: Final = frozenset({"failure", "timeout"})
 FAILURES_TOLERATED: Final = 2
-"""More failures than this in the window bring older failures in (S6-060)."""
+"""If more executions than this failed in the window, older failures are added to it (S6-060)."""
 OLDER_FAILURES: Final = 5
 CUT: Final = "..."
 
 
 class OutputSummary(Data):
-    """What an execution said and changed. `full` only where the whole is asked for; `summary` is None where it said
-    nothing, which is not the same as "" (C-43). `chars` is the length of the whole, where the longer one of
-    them is cut, so that a reader is told where it can be opened (S6-102). `changes` is what became of the first of the
-    `files_modified`, with their lines, from the run's trees (C-48, AL-103)."""
+    """Output and changes of an execution.
+
+    Attributes:
+        summary: The output, shortened; None where there was none, which is not the same as "" (C-43).
+        full: The output up to `full_chars`; None unless asked for.
+        chars: Length of the whole output, if the longer of the two is cut: the reader can open the whole (S6-102).
+        changes: Kind and lines of the first `files_modified`, from the run's trees (C-48, AL-103).
+    """
 
     summary: str | None = None
     full: str | None = None
@@ -48,7 +52,7 @@ class ErrorSummary(Data):
 
 
 class TokenSummary(Data):
-    """Tokens of an execution; `input` holds what was read from and written to caches too."""
+    """Tokens of an execution; `input` includes tokens read from and written to caches."""
 
     input: int
     output: int
@@ -56,7 +60,7 @@ class TokenSummary(Data):
 
 
 class ExecutionSummary(Data):
-    """One execution, concisely (S6-030). `completed_at` is None while it runs."""
+    """A summary of one execution (S6-030). `completed_at` is None while it runs."""
 
     agent: str
     iteration: int
@@ -70,7 +74,7 @@ class ExecutionSummary(Data):
 
 
 def truncate(text: str, limit: int) -> str:
-    """The first `limit` characters, and "..." beyond them where something was cut (C-14)."""
+    """The first `limit` characters, followed by "..." if the text is longer (C-14)."""
     return cut(text, limit, CUT, is_beyond=True)
 
 
@@ -84,13 +88,13 @@ def build_execution_summary(
     include_tokens: bool = True,
     include_changes: bool = True,
 ) -> ExecutionSummary:
-    """One execution, summarised.
+    """The summary of one execution.
 
     Args:
         entry: An ExecutionEntry as data.
-        now_ms: Epoch milliseconds, for the duration of one that still runs.
-        full_chars: Cut of the whole output; None leaves it out.
-        include_changes: Whether to say what became of the changed files, beside their names.
+        now_ms: Epoch milliseconds, for the duration of an execution that still runs.
+        full_chars: Length of `full`; None leaves it out.
+        include_changes: Whether to include kind and lines of the changed files beside their names.
 
     Source: S6-023, S6-030, S6-031, C-41, C-43.
     """
@@ -157,7 +161,7 @@ def build_execution_history(
     include_tokens: bool = False,
     summarize_failures: bool = True,
 ) -> tuple[ExecutionSummary, ...]:
-    """Summarise recent executions for the arbiter; only the last one says what became of its files.
+    """Summarise recent executions for the arbiter; only the last one includes kind and lines of its changed files.
 
     Args:
         entries: Whole history, oldest first, as data.
@@ -209,11 +213,13 @@ def _last_failures(entries: Sequence[Mapping[str, Any]]) -> Iterator[int]:
 
 
 def performances(entries: Sequence[Mapping[str, Any]]) -> dict[str, RecentPerformance]:
-    """How each agent that has run did in this task.
+    """The performance of each agent that has run in this task.
 
-    The rate counts successes among the agent's runs that succeeded or failed (a limit or a cancellation is
-    neither); the average is over the steps that it brought to success: runs from its first attempt to that
-    success. Runs without a plan count as one step.
+    The rate counts successes among the agent's runs that succeeded or failed (a limit or a cancellation is neither).
+    The average is over successful steps: the number of the agent's runs up to the success. Runs without a plan count
+    as one step.
+
+        runs on step 1: failure, success; on step 2: success   ->   rate 66.7, average (2 + 1) / 2 = 1.5
 
     Source: S6-051, C-49.
     """

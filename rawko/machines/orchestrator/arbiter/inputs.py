@@ -1,4 +1,4 @@
-"""The arbiter's two inputs, built from the context: to select an agent, and to judge its work (S6)."""
+"""The arbiter's two inputs, built from the context: for selecting an agent and for evaluating its work (S6)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from rawko.vocabulary.errors import ErrorContext
 from rawko.vocabulary.plan import Plan
 
 RECENT_RUNS: Final = 5
-"""Runs whose mean duration the estimate of the time left is made of (C-41)."""
+"""Number of last runs whose mean duration gives the estimate of the remaining time (C-41)."""
 
 TOLD_MESSAGES: Final = 10
-"""Latest messages of the user that the arbiter is told."""
+"""Number of the user's latest messages that the arbiter gets."""
 
 _DEFAULTS: Final = ContextOptions()
 
@@ -31,8 +31,8 @@ class ConstraintContext(Data):
     """Limits and progress (S6-050).
 
     Attributes:
-        current_iteration: The run that is about to be, from 1; never the one that was (C-46).
-        estimated_tokens_used: Of the whole task so far, the arbiter's own included.
+        current_iteration: Number of the coming run, from 1; never of the last one (C-46).
+        estimated_tokens_used: Of the whole task so far, the arbiter's included.
         estimated_time_remaining: Milliseconds; None before the first run has ended (C-41).
     """
 
@@ -47,17 +47,17 @@ class ConstraintContext(Data):
 
 
 class SaidByUser(Data):
-    """A message of the user to the arbiter, with the number of runs that had been begun when it came."""
+    """A message of the user to the arbiter; `iteration` is the number of runs that had begun before it."""
 
     text: str
     iteration: int
 
 
 class SelectAgentInput(Data):
-    """What the arbiter is told to choose the next agent (S6-010).
+    """The arbiter's input for selecting the next agent (S6-010).
 
     Attributes:
-        previous_agent: Who was chosen last, the hint of a retry (C-02); None before the first choice.
+        previous_agent: The agent that was selected last, for RETRY (C-02); None before the first selection.
     """
 
     task: str
@@ -71,7 +71,7 @@ class SelectAgentInput(Data):
 
 
 class EvaluateProgressInput(Data):
-    """What the arbiter is told to judge progress (S6-011), with the agents it may hand over to."""
+    """The arbiter's input for evaluating progress (S6-011), with the agents that it may select."""
 
     task: str
     user_messages: tuple[SaidByUser, ...]
@@ -143,7 +143,7 @@ def construct_evaluate_progress_input(context: Any, *, now_ms: int) -> EvaluateP
 
 
 def build_constraints(context: Any, *, now_ms: int) -> ConstraintContext:
-    """Limits and progress at this moment.
+    """Limits and progress at `now_ms`.
 
     Source: S6-050, C-41, C-46.
     """

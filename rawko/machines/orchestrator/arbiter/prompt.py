@@ -1,6 +1,6 @@
-"""What the templates of prompts/orchestrator are filled with: the arbiter's inputs, put into words (S6-070).
+"""The data of the templates in prompts/orchestrator, from the arbiter's inputs (S6-070).
 
-Functions of JSON data; the templates decide how it looks. Missing output is "N/A", empty output "(empty)" (C-43).
+Functions of JSON data; the templates decide on the layout. Missing output is "N/A", empty output "(empty)" (C-43).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {
     "agent_continuation": frozenset({"task", "plan", "error", "reason", "changes"}),
     "handover": frozenset({"history"}),
 }
-"""The templates there are, and what each of them is given."""
+"""The templates, each with the names of its data."""
 
 MISSING: Final = "N/A"
 EMPTY: Final = "(empty)"
@@ -55,7 +55,7 @@ def evaluate_data(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def agent_data(agent: Mapping[str, Any]) -> dict[str, Any]:
-    """An agent's bullet."""
+    """Data of an agent's bullet."""
     return {
         "name": agent["name"],
         "display_name": agent["display_name"],
@@ -65,11 +65,11 @@ def agent_data(agent: Mapping[str, Any]) -> dict[str, Any]:
 
 
 MAX_FILES: Final = 50
-"""Names in the line of the files that an execution has modified; of the others their number is told."""
+"""Most names in the list of an execution's modified files; the rest is given as a number."""
 
 
 def run_data(run: Mapping[str, Any]) -> dict[str, Any]:
-    """An execution's bullet, from an ExecutionSummary."""
+    """Data of an execution's bullet, from an ExecutionSummary."""
     output = run["output"] or {}
     error = run["error"]
     files = list(output.get("files_modified") or ())
@@ -90,8 +90,8 @@ def run_data(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _changes(output: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What became of the changed files, from the run's trees; None where only their names are known, or not even they
-    (C-48, AL-103)."""
+    """Kind and lines of the changed files, from the run's trees; None where at most their names are known (C-48,
+    AL-103)."""
     told = list(output.get("changes") or ())
     if not told:
         return None
@@ -104,13 +104,13 @@ def _change(change: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pointer(iteration: int, chars: int | None) -> str | None:
-    """Where the whole of a text that is shown cut can be opened: by an agent with the tool `output`, by a person with
+    """The note under a shortened text that tells how to open the whole: an agent with the tool `output`, a person with
     `rawko show RUN --output` (S6-102)."""
     return None if chars is None else f"{chars:,} characters in all; the whole has the id iteration-{iteration}"
 
 
 def error_data(error: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The block of the last error, from an ErrorContext."""
+    """Data of the block about the last error, from an ErrorContext."""
     if error is None:
         return None
     return {
@@ -125,7 +125,7 @@ def error_data(error: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def plan_data(plan: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The block of the plan; `step` counts from 1 and stays at the last step when all are done (C-45)."""
+    """Data of the plan's block; `step` counts from 1 and stays at the last step when all are done (C-45)."""
     if plan is None:
         return None
     steps, at = list(plan["steps"]), plan["current_step_index"]
@@ -138,7 +138,7 @@ def plan_data(plan: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def worded(text: str | None) -> str:
-    """A text that may be missing or empty, so that a reader sees which (C-43)."""
+    """The text, or a word that shows whether it is missing or empty (C-43)."""
     if text is None:
         return MISSING
     return text if text else EMPTY
@@ -159,7 +159,7 @@ def _limits(constraints: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def duration(ms: int) -> str:
-    """A length of time for readers: 1.5s, 2m 30s, 1h 05m."""
+    """A duration for readers: 1.5s, 2m 30s, 1h 05m."""
     seconds = ms / 1000
     if seconds < 60:
         return f"{seconds:.1f}s"
@@ -178,5 +178,5 @@ def _performance(recent: Mapping[str, Any] | None) -> str | None:
 
 
 def _indented(text: str, spaces: int) -> str:
-    """The text with its further lines moved in, so that they stay inside their bullet."""
+    """The text with its later lines indented, so that they stay inside their bullet."""
     return text.replace("\n", "\n" + " " * spaces)
