@@ -1,5 +1,5 @@
-"""Adapters of the Provider port. Siblings know nothing of each other; import the module of the one you need.
+"""Adapters of the Provider port. They do not import each other; import the module of the one that you need.
 
-`scripted` answers from a scenario file; `anthropic_api` asks a Messages-API server. Nothing is imported here, so
-that the scripted path never loads the SDK.
+`scripted` answers from a scenario file; `anthropic_api` calls a Messages-API server. This module imports nothing, so
+that scripted runs never load the SDK.
 """

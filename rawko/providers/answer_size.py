@@ -1,12 +1,12 @@
-"""Answers of bounded size: bytes are counted as they arrive and again as they are unpacked, before anybody keeps them.
+"""Bounds the size of answers: bytes are counted as they arrive and as they are unpacked, before they are stored.
 
-A server may answer without end, or with a few bytes that unpack to gigabytes. `bounded` is a hook of the transport: it
-puts itself in front of an answer's body and unpacks it in small steps.
+A server may send an endless answer, or a few bytes that unpack to gigabytes. `bounded` is a hook of the transport: it
+wraps the body of an answer and unpacks it in small steps.
 
     answer, unpacked         at most MAX_ANSWER_BYTES, then AnswerTooLargeError
     one event of a stream    at most MAX_EVENT_BYTES and MAX_EVENT_LINES (the SDK copies an event with each line of it)
-    an error's body          cut off after MAX_ERROR_BYTES: its status still says what happened
-    gzip, deflate            unpacked here; what else it is packed with was not asked for and is refused
+    an error's body          cut off after MAX_ERROR_BYTES: the status already tells what happened
+    gzip, deflate            unpacked here; other encodings were not requested and are refused
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _EVENT_END: Final = re.compile(rb"\n\n|\r\r|\r\n\r\n")
 
 
 class AnswerTooLargeError(Exception):
-    """The server's answer grows without end, or is packed in a way that was not asked for."""
+    """The server's answer is too large, or has an encoding that was not requested."""
 
 
 async def bounded(response: httpx2.Response) -> None:
-    """Bound the body of a response that is about to be read."""
+    """Hook for a response before its body is read: bounds and unpacks the body."""
     encodings = [value.strip().lower() for value in response.headers.get("content-encoding", "").split(",")]
     packed = [encoding for encoding in encodings if encoding not in ("", "identity")]
     stream = response.stream
@@ -45,7 +45,7 @@ async def bounded(response: httpx2.Response) -> None:
 
 
 class _Body(httpx2.AsyncByteStream):
-    """An answer's bytes, unpacked and counted."""
+    """The body of an answer, unpacked and counted."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, packed: list[str], *, is_error: bool) -> None:
         self._stream = stream
@@ -76,16 +76,17 @@ class _Body(httpx2.AsyncByteStream):
 
 
 class _Events:
-    """Hands on events whole: the SDK copies what it has of one with each line and each piece of it."""
+    """Passes on whole events only: with each piece and each line of an event, the SDK copies the event's earlier
+    part."""
 
     def __init__(self) -> None:
         self._open = bytearray()
 
     def feed(self, part: bytes) -> bytes:
-        """The events that end in this part, with what came of them before.
+        """The events that end in this part, each with its earlier bytes.
 
         Raises:
-            AnswerTooLargeError: One is too large.
+            AnswerTooLargeError: An event is too large.
         """
         searched = max(len(self._open) - 3, 0)
         self._open += part
@@ -99,7 +100,7 @@ class _Events:
         return whole
 
     def rest(self) -> bytes:
-        """What comes after the last whole event."""
+        """The bytes after the last whole event."""
         return bytes(self._open)
 
     def _check(self, start: int, end: int) -> None:
@@ -112,10 +113,10 @@ class _Events:
 
 
 class _Unpacker:
-    """Unpacks in steps of bounded size, whatever a piece unpacks to.
+    """Unpacks in steps of bounded size, whatever the compression ratio.
 
     Raises:
-        AnswerTooLargeError: It is packed in a way that was not asked for.
+        AnswerTooLargeError: The encoding was not requested.
     """
 
     def __init__(self, packed: list[str]) -> None:
@@ -128,12 +129,12 @@ class _Unpacker:
 
     def __call__(self, piece: bytes) -> Iterator[bytes]:
         """Raises:
-        httpx2.DecodingError: The bytes are not packed as the server said.
+        httpx2.DecodingError: The bytes do not fit the encoding that the server names.
         """
         if not self._encoding:
             yield from (piece[start : start + _STEP] for start in range(0, len(piece), _STEP))
             return
-        if self._worker is None and piece:  # deflate is meant with zlib's head, and sent without it as well
+        if self._worker is None and piece:  # deflate should have zlib's header, and some servers omit it
             has_head = piece[0] & 0x0F == 8
             self._worker = zlib.decompressobj(zlib.MAX_WBITS if has_head else -zlib.MAX_WBITS)
         try:

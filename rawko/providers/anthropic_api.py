@@ -1,6 +1,6 @@
-"""The anthropic provider: any Messages-API server through the SDK. One call is one try.
+"""The provider `anthropic`: any Messages-API server, through the SDK. One call is one attempt.
 
-Importing this module loads the SDK (over a second); settings alone are in `endpoint` and `models`.
+Importing this module loads the SDK (over a second); the settings are in `endpoint` and `models`.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ from rawko.providers.models import resolve_model
 from rawko.runtime.ports import ModelRequest, StreamEvent, TurnDone
 
 _EVENTS: Final = AsyncStream[object]
-"""A stream of events as the JSON objects that came: blocks newer than the SDK come through whole."""
+"""A stream of events as the JSON objects received, so that blocks newer than the SDK stay unchanged."""
 _NO_KEY: Final = "no-key"
-"""What servers without sign-in are sent; the SDK refuses to send nothing."""
+"""The key that servers without sign-in are sent, because the SDK requires one."""
 
 
 class AnthropicProvider:
-    """A Provider in front of a Messages-API server.
+    """A Provider for a Messages-API server.
 
-    The SDK's own retries are off: they are silent, and retrying belongs to the machines (C-24). Decisions are
-    streamed like conversations, so that there is one path, one table of failures, and no limit on slow answers.
+    The SDK's own retries are off: they are silent, and the machines retry (C-24). Decisions are streamed like
+    conversations, so that both use one path and one table of failures, and slow answers have no time limit of their
+    own.
 
     Args:
-        endpoint: Where the server is.
+        endpoint: Address and sign-in of the server.
         http_client: Another transport for the SDK (`anthropic.DefaultAsyncHttpxClient`); closed with the provider.
-        wrap: Puts middleware around the SDK's client: what records and plays cassettes.
+        wrap: Adds middleware to the SDK's client; used to record and play cassettes.
     """
 
     name = "anthropic"
@@ -67,7 +68,7 @@ class AnthropicProvider:
         self._writer = RequestWriter(uses_cache=endpoint.uses_cache)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Deltas as they arrive, then the end. Closing the iterator closes the connection of the call."""
+        """Yield deltas as they arrive, then the TurnDone. Closing the iterator closes the call's connection."""
 
         async def open_answer() -> AsyncStream[object]:
             # `messages.create` would copy and encode the whole conversation with each call.
@@ -79,7 +80,7 @@ class AnthropicProvider:
         return answered(open_answer, AnswerReader(resolve_model(request.model)), classify, whole_ms=whole_ms)
 
     async def create(self, request: ModelRequest) -> TurnDone:
-        """The whole answer at once."""
+        """The whole answer."""
         return await whole(self.stream(request))
 
     async def aclose(self) -> None:
@@ -88,5 +89,5 @@ class AnthropicProvider:
 
 
 def _transport_timeout(endpoint: Endpoint) -> httpx2.Timeout:
-    """Bounds of single waits on the wire. There a ping ends a silence; the SDK passes none of them on."""
+    """Bounds of single waits on the wire. A ping ends a wait there; the SDK does not pass pings on."""
     return httpx2.Timeout(endpoint.idle_timeout_ms / 1000, connect=endpoint.connect_timeout_ms / 1000)

@@ -1,6 +1,6 @@
-"""Failures of a Messages-API call as ProviderErrors: what the SDK raises, read with the tables of `http.failures`.
+"""Failures of a Messages-API call as ProviderErrors: maps the SDK's exceptions, with the tables of `http.failures`.
 
-Refusals and full context windows at the end of an answer are stop reasons, not failures.
+Refusals and full context windows at the end of an answer are stop reasons and not handled here.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ BY_EXCEPTION: tuple[tuple[type[BaseException], ProviderCode], ...] = (
     (anthropic.APIConnectionError, "network_error"),
     (anthropic.AnthropicError, "server_error"),
 )
-"""Failures without an error body, most special first."""
+"""Codes of failures without an error body, the most specific class first."""
 
 
 def classify(error: Exception, *, usage: Usage, now: Callable[[], float] = time.time) -> ProviderError | None:
-    """The ProviderError of what the SDK or its transport raised; None for what is no failure of a call.
+    """The ProviderError for an exception of the SDK or its transport; None where the exception is no failure of a call.
 
     Args:
         usage: Tokens that the call is known to have used.
@@ -39,7 +39,7 @@ def classify(error: Exception, *, usage: Usage, now: Callable[[], float] = time.
     """
     if isinstance(error, anthropic.APIStatusError):
         return _of_status(error, usage, now)
-    # A connection error's own class says nothing; the transport's exception behind it does.
+    # A connection error's own class is general; the transport's exception behind it tells what happened.
     cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else None
     for candidate in (cause, error):
         for kind, code in BY_EXCEPTION:
@@ -65,5 +65,5 @@ def _of_status(error: anthropic.APIStatusError, usage: Usage, now: Callable[[], 
 
 
 def _server(error: Exception) -> str:
-    """Where the call went, where that is known."""
+    """The server of the failed call, for messages."""
     return server_of(error.request.url) if isinstance(error, anthropic.APIConnectionError) else "the model"

@@ -1,14 +1,14 @@
-"""Model requests as the bytes that are sent to a Messages-API server. What was sent before is not encoded again.
+"""Model requests as the bytes for a Messages-API server. Messages that were sent before are not encoded again.
 
-A conversation grows by a few messages per call and is sent whole each time. Each message is encoded when it is first
-sent; later calls join the bytes that are kept:
+Each call sends the whole conversation, which grows by a few messages per call. A message is encoded when it is first
+sent; later calls join the stored bytes:
 
     call 1   [user a]                              a* is encoded
     call 2   [user a, assistant b, user c]         b, a*, c* are encoded
-    call 3   [user a, ..., assistant d, user e]    d, c*, e* are encoded; a and b are kept bytes
+    call 3   [user a, ..., assistant d, user e]    d, c*, e* are encoded; a and b are stored bytes
 
-A star is a cache breakpoint: the two that move are on the last two user messages, so these are encoded with each call.
-The bytes are those that the SDK would make of the same body (a test compares them).
+A star is a cache breakpoint: the two moving ones are on the last two user messages, which are encoded with each call.
+The bytes equal those that the SDK makes from the same body (a test compares them).
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ CACHE: Final[Mapping[str, Any]] = {"type": "ephemeral"}
 MOVING_BREAKPOINTS: Final = 2
 MAX_BODY_DEPTH: Final = 400
 _MESSAGE_DEPTH: Final = 2
-"""Levels above a message: the body and its list of messages."""
+"""Nesting levels above a message: the body and its list of messages."""
 
 _encoder: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(slots=True)
 class _Sent:
-    """What the last request of one purpose was made of.
+    """The parts of the last request of one purpose.
 
     Attributes:
-        messages: As they were given.
-        parts: The bytes of each; none of one without content, which the API refuses.
-        frame: What `rest` was encoded from.
-        rest: Everything after the messages.
+        messages: The messages as they were given.
+        parts: The bytes of each message; b"" for one without content, which the API refuses.
+        frame: The values from which `rest` was encoded.
+        rest: The bytes after the messages.
     """
 
     messages: list[Message] = field(default_factory=list)
@@ -55,7 +55,7 @@ class _Sent:
     rest: bytes = b""
 
     def take(self, messages: Sequence[Message]) -> None:
-        """Encode the messages that are not those of before."""
+        """Encode the messages from the first one that differs from those of the last request."""
         same = list(map(is_, self.messages, messages))
         kept = len(same) if all(same) else same.index(False)
         self.parts[kept:] = [_message(message) for message in messages[kept:]]
@@ -67,9 +67,9 @@ class RequestWriter:
 
     Args:
         uses_cache: Set cache breakpoints: on the last tool and the system prompt (the stable prefix), and in a
-            conversation on its last two user messages. The older of the two is where the previous call wrote, so that
-            it is found however many blocks the turn since then has. A decision is asked once, so its messages are not
-            worth a cache write.
+            conversation on its last two user messages. The older of the two is where the previous call wrote the cache,
+            so that it is found however many blocks the turn since then has. A decision is asked once, so caching its
+            messages would not pay.
     """
 
     def __init__(self, *, uses_cache: bool) -> None:
@@ -79,11 +79,11 @@ class RequestWriter:
     def write(self, request: ModelRequest) -> bytes:
         """The request's body as JSON, in the order of the SDK's fields.
 
-        Halves of characters, which file names and results of tools may hold, are replaced: they cannot be sent.
-        Messages without content are left out: the API refuses them.
+        Lone surrogates, which file names and tool results may contain, are replaced: they cannot be sent. Messages
+        without content are left out: the API refuses them.
 
         Raises:
-            ValueError: Something in it is nested too deeply.
+            ValueError: A value is nested too deeply.
         """
         sent = self._sent.setdefault(request.purpose, _Sent())
         sent.take(request.messages)
@@ -98,7 +98,7 @@ class RequestWriter:
         return b'{"max_tokens":%d,"messages":[%s],%s' % (request.max_tokens, b",".join(filter(None, parts)), sent.rest)
 
     def _rest(self, request: ModelRequest) -> bytes:
-        """The fields after the messages, with the brace that ends the body."""
+        """The fields after the messages, with the closing brace of the body."""
         rest: dict[str, Any] = {"model": resolve_model(request.model)}
         if request.output_schema is not None:
             rest["output_config"] = {"format": {"type": "json_schema", "schema": wire_schema(request.output_schema)}}
@@ -116,9 +116,9 @@ class RequestWriter:
 
 
 def wire_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema as the API's structured output takes it; one that it cannot rewrite goes as it is.
+    """A schema in the form that the API's structured output accepts; unchanged where the SDK cannot rewrite it.
 
-    The API refuses bounds such as minLength; the SDK moves them into descriptions. Validation is the caller's anyway.
+    The API refuses bounds such as minLength; the SDK moves them into descriptions. The caller validates the answer.
     """
     try:
         return transform_schema(json.loads(json.dumps(schema)))
@@ -133,16 +133,16 @@ def _tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
 
 
 def _last_asked(messages: Sequence[Message]) -> Iterator[int]:
-    """Indexes of the last user messages that are sent, the latest first."""
+    """Indices of the last user messages that are sent, the latest first."""
     indexes = range(len(messages) - 1, -1, -1)
     asked = (index for index in indexes if messages[index].role == "user" and messages[index].content)
     return islice(asked, MOVING_BREAKPOINTS)
 
 
 def _message(message: Message, *, is_marked: bool = False) -> bytes:
-    """The message as it is sent; b"" where nothing of it can be.
+    """The message as bytes; b"" where it has no block that can be sent.
 
-    Thinking of a server that signs none is left out: a run that falls back to another server brings it along.
+    Thinking without a signature is left out: it comes from a server that signs none, before a fallback to this one.
     """
     content = [block for block in message.content if block.get("signature") != UNSIGNED]
     if not content:

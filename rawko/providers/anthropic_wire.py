@@ -1,7 +1,7 @@
-"""Answers of the Messages API, put together from their stream events.
+"""Assembles answers of the Messages API from their stream events.
 
-Pure: JSON objects in, the vocabulary's messages out. Requests are `anthropic_request`, sending is `anthropic_api`,
-failures are `anthropic_failures`.
+Pure: JSON objects in, messages of our vocabulary out. Requests are in `anthropic_request`, sending in `anthropic_api`,
+failures in `anthropic_failures`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rawko.vocabulary.wellformed import split_half, well_formed, whole_text
 
 _STOP_REASONS: Mapping[str, StopReason] = {
     **{reason: reason for reason in get_args(StopReason)},
-    # What proxies of other APIs let through.
+    # Stop reasons of proxies for other APIs.
     "stop": "end_turn",
     "length": "max_tokens",
     "tool_calls": "tool_use",
@@ -28,10 +28,10 @@ _CUTTING: frozenset[StopReason] = frozenset({"max_tokens", "model_context_window
 
 
 class AnswerReader:
-    """Puts an answer together from its stream events, blocks verbatim.
+    """Assembles an answer from its stream events; blocks stay verbatim.
 
-    `read` takes the events in order, as the JSON objects that came; `done` gives the end. `usage` is what is known
-    so far, also of an answer that never ends.
+    `read` takes the events in order, as JSON objects; `done` returns the end. `usage` is the usage known so far, also
+    of an answer that is cut off.
     """
 
     def __init__(self, model: str) -> None:
@@ -44,10 +44,10 @@ class AnswerReader:
         self._has_begun = False
 
     def read(self, event: object) -> StreamEvent | None:
-        """Take one event; a delta that a reader should see comes back. Unknown events are passed over.
+        """Take one event; returns its delta, if it has one for the reader of the stream. Unknown events are ignored.
 
         Raises:
-            UnreadableAnswerError: The event is no JSON object, or not what its type promises.
+            UnreadableAnswerError: The event is not a JSON object, or does not fit its type.
         """
         if not isinstance(event, dict):
             raise UnreadableAnswerError(f"an event of the answer is no JSON object: {event!r:.100}")
@@ -64,8 +64,8 @@ class AnswerReader:
         """The whole answer.
 
         Raises:
-            CutOffAnswerError: No stop reason came.
-            UnreadableAnswerError: No message came at all, or a tool call's input is no JSON object.
+            CutOffAnswerError: There was no stop reason.
+            UnreadableAnswerError: There was no message, or a tool call's input is not a JSON object.
         """
         if not self._has_begun:
             raise UnreadableAnswerError("the server sent no message; is the base URL a Messages-API server?")
@@ -114,7 +114,7 @@ class AnswerReader:
         return ThinkingDelta(text) if text else None
 
     def _extend(self, index: int, key: str, piece: str) -> str:
-        """Add to a block's text; what of it can be shown now: half a character waits for the next piece."""
+        """Append to a block's text; returns the part to show now: a lone surrogate waits for its other half."""
         block = self._blocks[index]
         block[key] += piece
         text, self._halves[index] = split_half(self._halves.get(index, "") + piece)
@@ -133,7 +133,7 @@ class AnswerReader:
     # -- the end
 
     def _count(self, told: Mapping[str, Any] | None) -> None:
-        """Counts are cumulative: what is told later replaces what was told before."""
+        """Update the usage. Counts are cumulative: later ones replace earlier ones."""
         known = {ours: told[theirs] for ours, theirs in _USAGE.items() if told and told.get(theirs) is not None}
         self.usage = Usage(**{**self.usage.model_dump(), **known, "calls": 1})
 
@@ -155,13 +155,13 @@ class AnswerReader:
 
 
 def _cut_call(block: Block, stop_reason: str) -> Block:
-    """A note in place of half a call: it cannot be run, and tells the model where it stood."""
+    """A text block in place of half a call, which cannot be run; it tells the model what was cut off."""
     return {"type": "text", "text": f"[the call of tool {block.get('name')!r} was cut off: {stop_reason}]"}
 
 
 def _checked_call(block: Block) -> Block:
-    """A tool call with what every reader of it relies on: name, an object as input, and an id, which may be empty:
-    that ids differ is seen to where the conversation is known (`with_distinct_calls`)."""
+    """A tool call checked for what all readers need: a name, an object as input, and an id, which may be empty here
+    (`with_distinct_calls` makes ids distinct, where the conversation is known)."""
     value = block.get("input") or {}
     if not isinstance(value, dict):
         raise UnreadableAnswerError(f"the input of tool {block.get('name')!r} is no JSON object: {value!r:.100}")
@@ -171,7 +171,7 @@ def _checked_call(block: Block) -> Block:
 
 
 def _sendable(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Blocks without blank texts: models emit them, and the API refuses to get them back."""
+    """Blocks without blank texts, which models emit and the API refuses in a request."""
     return tuple(block for block in blocks if block.get("type") != "text" or str(block.get("text") or "").strip())
 
 

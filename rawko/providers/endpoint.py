@@ -1,4 +1,4 @@
-"""Where a Messages-API server is and how to sign in: settings only, no SDK."""
+"""Address and sign-in of a Messages-API server: settings only, no SDK."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class Endpoint:
     """A Messages-API server: Claude's, or any other by its URL (Ollama, llama.cpp, LiteLLM).
 
     Attributes:
-        base_url: Root of the server; a `/v1` at its end is dropped, since every path of the API begins with it.
-        api_key: Signs in; wins over `auth_token`. Which header carries it is the SDK's choice.
-        auth_token: Signs in, as a bearer token.
-        timeout_ms: Bound of a whole call whose request names none.
-        idle_timeout_ms: Longest silence on the wire, before the answer and within it; pings end a silence.
+        base_url: Root of the server; a `/v1` at its end is removed, because all paths of the API begin with it.
+        api_key: For sign-in; takes precedence over `auth_token`. The SDK chooses the header.
+        auth_token: For sign-in, as a bearer token.
+        timeout_ms: Bound of a call whose request has no bound of its own.
+        idle_timeout_ms: Longest silence on the wire, before and within the answer; pings end a silence.
         connect_timeout_ms: Bound of opening the connection.
-        uses_cache: Mark the stable prefix for the server's prompt cache.
+        uses_cache: Whether to mark the stable prefix for the server's prompt cache.
 
     Raises:
         ValueError: Claude's own server without a key or token.
@@ -43,7 +43,7 @@ class Endpoint:
 
 
 def endpoint_from_env(environ: Mapping[str, str]) -> Endpoint | None:
-    """The endpoint that the SDK's own variables name, or None where they name neither a key nor a server."""
+    """The endpoint in the SDK's environment variables; None where they have neither a key nor a server's address."""
     base_url = environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
     api_key = environ.get("ANTHROPIC_API_KEY") or None
     auth_token = environ.get("ANTHROPIC_AUTH_TOKEN") or None

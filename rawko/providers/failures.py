@@ -1,6 +1,6 @@
-"""Provider errors by code: the one place that knows which category and which usual status a code has.
+"""ProviderErrors by code: the only place that defines the category and the usual HTTP status of a code.
 
-Reading a server's answer into a code is not here (`http.failures`).
+Mapping a server's answer to a code is elsewhere (`http.failures`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ USUAL_STATUS: dict[ProviderCode, int] = {
     "invalid_request": 400,
     "context_window": 400,
 }
-"""HTTP status that a Messages-API server answers with; codes without one happen below HTTP or inside a 200."""
+"""The HTTP status of a Messages-API server for a code; the other codes arise below HTTP or inside a 200."""
 
 
 def category_of(code: ProviderCode) -> Category:

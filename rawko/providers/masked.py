@@ -1,6 +1,6 @@
-"""A provider whose answers and errors hold no key of the session, in whatever spelling a server echoes it.
+"""Masks the session's keys in a provider's answers and errors, in all spellings in which a server may echo them.
 
-All that a server says enters a run here, so that neither the terminal nor the journal, the report or a log has to mask.
+All text of a server enters a run here, so that terminal, journal, report and logs need no masking of their own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rawko.vocabulary.messages import Message
 
 
 class MaskedProvider:
-    """Passes calls on, and masks what comes back."""
+    """Passes calls on, and masks answers and errors."""
 
     def __init__(self, inner: Provider, masker: Masker) -> None:
         self._inner = inner
@@ -24,7 +24,7 @@ class MaskedProvider:
         self.name = inner.name
 
     def __getattr__(self, name: str) -> Any:
-        """What else the provider offers: `position`, `unused`."""
+        """Other attributes of the wrapped provider: `position`, `unused`."""
         return getattr(self._inner, name)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
@@ -63,7 +63,7 @@ class MaskedProvider:
         )
 
     def _failure(self, error: ProviderError) -> ProviderError:
-        """The error in other words, without the one behind it, whose words are the server's."""
+        """The masked error, without the original as its cause, whose text is the server's."""
         return ProviderError(
             self._masker.text(error.message),
             code=error.code,

@@ -1,4 +1,4 @@
-"""Model names: the default, and old names pinned to current ones. No SDK here; the command line reads it."""
+"""Model names: the default, and old names mapped to current ones. No SDK here; the command line imports this."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 DEFAULT_MODEL = "claude-sonnet-5"
-"""What runs where neither the agent, the configuration nor a flag names a model."""
+"""The model where neither the agent, the configuration nor a flag names one."""
 
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
@@ -16,25 +16,25 @@ ALIASES: Mapping[str, str] = MappingProxyType(
         "claude-sonnet-4-20250514": DEFAULT_MODEL,
     }
 )
-"""Names that servers no longer know, with the name that is sent instead."""
+"""Names that servers no longer accept, each with the name that is sent in its place."""
 
 
 BEGINS: Final = "claude-"
-"""Of the names of all models that Anthropic's own API has."""
+"""Prefix of the names of all models of Anthropic's own API."""
 
 CONTEXT_WINDOW: Mapping[str, int] = MappingProxyType({BEGINS: 200_000})
-"""Tokens of models' windows, by the beginning of their names; others say when theirs is full."""
+"""Sizes of context windows in tokens, by prefix of the model's name; other servers report a full window by an error."""
 
 
 def context_window(model: str) -> int | None:
-    """Tokens that a model's window holds, where that is known; `context_window` in the configuration goes over it."""
+    """Size of a model's context window in tokens, or None; the setting `context_window` takes precedence."""
     return next((tokens for begin, tokens in CONTEXT_WINDOW.items() if model.startswith(begin)), None)
 
 
 def resolve_model(name: str | None) -> str:
-    """The name to send and to write into the run's record; None or "" gives the default.
+    """The model's name in requests and records; None or "" gives the default.
 
-    Names that are not in the table pass unchanged: any Messages-API server has models of its own.
+    Names that are not in `ALIASES` are unchanged: any Messages-API server has models of its own.
 
     Source: C-23, S3-070.
     """

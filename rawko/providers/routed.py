@@ -1,4 +1,4 @@
-"""A provider that passes each request to the one that it names: that of the run, or a fallback's."""
+"""A provider that passes each request to the provider that it names: the run's, or a fallback's."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rawko.runtime.ports import ModelRequest, Provider, StreamEvent, TurnDone
 
 
 class RoutedProvider:
-    """Passes calls on. Others are opened when the first request names them: few runs ever need one.
+    """Passes calls on. Other providers are opened when the first request names them, because few runs need one.
 
     Args:
-        inner: Asked where a request names no provider.
-        others: Opens the others, by name.
+        inner: The provider for requests that name none.
+        others: Functions that open the other providers, by name.
     """
 
     def __init__(self, inner: Provider, others: Mapping[str, Callable[[], Provider]]) -> None:
@@ -23,7 +23,7 @@ class RoutedProvider:
         self.name = inner.name
 
     def __getattr__(self, name: str) -> Any:
-        """What else the run's provider offers."""
+        """Other attributes of the run's provider."""
         return getattr(self._inner, name)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:

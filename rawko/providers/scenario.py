@@ -1,6 +1,6 @@
-"""The scenario format: what a scenario file may say, as data and as JSON Schema.
+"""The scenario format: the data of a scenario file, and its JSON Schema.
 
-Reading files is `scenario_file`; answering requests is `scripted`.
+`scenario_file` reads files; `scripted` answers requests.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ Tokens = Annotated[int, Field(strict=True, ge=0)]
 
 
 class ScriptedCall(Data):
-    """One tool call of a reply. Its id is made by the provider, from its place in the scenario."""
+    """One tool call of a reply. The provider makes its id from its place in the scenario."""
 
     name: Annotated[str, Field(min_length=1)]
     input: dict[str, Any] = Field(default_factory=dict)
 
 
 class ScriptedUsage(Data):
-    """Tokens that a reply claims to have cost. Without it a reply is charged by size, four characters a token."""
+    """The usage of a reply. Without it, tokens are estimated from sizes: four characters per token."""
 
     input_tokens: Tokens = 0
     output_tokens: Tokens = 0
@@ -76,7 +76,7 @@ class ScriptedUsage(Data):
 
 
 class ScriptedError(Data):
-    """A failure of the call. Text and thinking of the same reply are streamed before it."""
+    """A failure of the call. Text and thinking of the same reply are streamed first."""
 
     code: ProviderCode
     message: str = ""
@@ -85,10 +85,10 @@ class ScriptedError(Data):
 
 
 class Expect(Data):
-    """What a request must look like to get the reply. All that is given must hold.
+    """Conditions on the request that gets the reply. All that are given must hold.
 
-    `last_message` and `system` are texts that must occur there (tool results are part of a message);
-    `tools` must all be offered; `tool_error` says whether the last message holds a failed tool result.
+    `last_message` and `system` are texts that must occur in these (a message includes its tool results); `tools` must
+    all be offered; `tool_error` says whether the last message must have a failed tool result.
     """
 
     last_message: Texts = ()
@@ -146,7 +146,7 @@ class ScenarioDoc(Data):
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A checked scenario and where it was written.
+    """A checked scenario and its place.
 
     Attributes:
         source: File name for messages.

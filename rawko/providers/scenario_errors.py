@@ -1,4 +1,4 @@
-"""Errors of scenario files; their defects and words are those of every other file (`rawko.vocabulary.documents`)."""
+"""Errors of scenario files; defects have the form of those in other files (`rawko.vocabulary.documents`)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from rawko.vocabulary.documents import DocumentError
 
 
 class ScenarioError(DocumentError):
-    """A scenario cannot be used. `defects` holds every defect that was found, in the file's order."""
+    """A scenario cannot be used. `defects` has all defects that were found, in the file's order."""
 
 
 class ScenarioNotFoundError(ScenarioError):
-    """No scenario has the name, or no file is at the path. `name` is what was asked for; there are no defects."""
+    """No scenario has this name, or the path has no file. `name` is the requested name; `defects` is empty."""
 
     def __init__(self, name: str, message: str) -> None:
         ValueError.__init__(self, message)

@@ -1,4 +1,4 @@
-"""Scenarios by name or path, and from text: found, read, checked. The format itself is `scenario`."""
+"""Finds, reads and checks scenarios, by name, by path or from text. The format itself is in `scenario`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def shipped_scenarios() -> tuple[str, ...]:
 
 
 def find_scenario(name: str) -> Path:
-    """The file of a scenario: a path where `name` has a folder or a YAML suffix, else a shipped name.
+    """The file of a scenario: a path if `name` has a slash or a YAML suffix, else a shipped name.
 
     Raises:
-        ScenarioNotFoundError: Neither; the message lists the shipped names, nearest first.
+        ScenarioNotFoundError: No such file or name; the message lists the shipped names, nearest first.
     """
     if "/" in name or name.endswith(SUFFIXES):
         path = Path(name)
@@ -47,7 +47,7 @@ def load_scenario(name: str | Path) -> Scenario:
     """A checked scenario, by shipped name or path.
 
     Raises:
-        ScenarioError: It is not there, cannot be read as UTF-8, or has defects (all of them are told).
+        ScenarioError: The file does not exist, is not UTF-8, or has defects (the error has all of them).
     """
     path = name if isinstance(name, Path) else find_scenario(name)
     try:
@@ -65,7 +65,7 @@ def parse_scenario(text: str, *, source: str = "<scenario>") -> Scenario:
         source: File name for messages.
 
     Raises:
-        ScenarioError: With every defect, in the file's order.
+        ScenarioError: The text has defects; the error has all of them, in the file's order.
     """
     try:
         document = read_document(text, source=source)

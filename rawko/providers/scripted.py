@@ -1,6 +1,6 @@
-"""The scripted provider: answers from a scenario. Only the model's replies are scripted, all else is real.
+"""The scripted provider: answers from a scenario. Only the model's replies are scripted; tools and files are real.
 
-Each request takes the next reply of its purpose when the call starts. Reading scenarios is `scenario_file`.
+Each request takes the next reply of its purpose when the call starts. `scenario_file` reads scenarios.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Sleep = Callable[[float], Awaitable[object]]
 
 
 class ScriptedProvider:
-    """A Provider whose model is a scenario.
+    """A Provider that answers from a scenario.
 
     Args:
         scenario: See `scenario_file.load_scenario`.
-        position: What `position()` of an earlier provider gave: replies that were taken are not given again.
-        lane: Whose replies are given where the scenario has some for it, such as "a/agent:developer".
-        sleep: Waits, in seconds; a simulated clock's in tests.
+        position: The `position()` of an earlier provider; replies that it gave are not given again.
+        lane: Name of the run's lane; the lane's own replies ("a/agent:developer") take precedence.
+        sleep: Sleeps for seconds; tests pass a simulated clock's.
 
     Raises:
         ValueError: `position` does not belong to this scenario.
@@ -53,16 +53,16 @@ class ScriptedProvider:
             self._taken.update(_checked(position, scenario, self._queues))
 
     def position(self) -> dict[str, Any]:
-        """How far the scenario has been played, as JSON: `{"scenario": name, "taken": {purpose: replies}}`."""
+        """The replies taken so far, as JSON: `{"scenario": name, "taken": {purpose: replies}}`."""
         return {"scenario": self._scenario.name, "taken": dict(sorted(self._taken.items()))}
 
     def unused(self) -> tuple[str, ...]:
-        """Replies that nobody asked for, in the file's order: "file:line: reply N for 'purpose'"."""
+        """Replies that no request took, in the file's order: "file:line: reply N for 'purpose'"."""
         left = {index for purpose, queue in self._queues.items() for index in queue[self._taken[purpose] :]}
         return tuple(self._where(index) for index in sorted(left))
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
-        """Deltas word by word, then the end that the scenario gives."""
+        """Yield deltas word by word, then the reply's end."""
         reply, call_prefix, chars = self._take(request)
         await self._wait(reply, request)
         for delta in deltas(reply):
@@ -71,13 +71,13 @@ class ScriptedProvider:
         yield self._end(reply, request, chars, call_prefix)
 
     async def create(self, request: ModelRequest) -> TurnDone:
-        """The reply at once."""
+        """The whole reply."""
         reply, call_prefix, chars = self._take(request)
         await self._wait(reply, request)
         return self._end(reply, request, chars, call_prefix)
 
     async def aclose(self) -> None:
-        """Nothing is held open."""
+        """Does nothing: there is nothing to close."""
 
     def _end(self, reply: Reply, request: ModelRequest, chars: int, call_prefix: str) -> TurnDone:
         if reply.error is not None:
@@ -94,13 +94,13 @@ class ScriptedProvider:
         raise provider_error(f"no answer within {timeout_ms} ms", "timeout")
 
     def _in_lane(self, request: ModelRequest) -> ModelRequest:
-        """The request under the purpose of its lane, where the scenario has replies for it."""
+        """The request with the lane's purpose, if the scenario has replies for it."""
         own = f"{self._lane}/{request.purpose}"
         return replace(request, purpose=own) if self._lane and own in self._queues else request
 
     def _take(self, request: ModelRequest) -> tuple[Reply, str, int]:
-        """The next reply, the prefix of its tool-call ids, and the characters of the request's messages; a reply whose
-        expectation is unmet is not taken."""
+        """The next reply, the prefix of its tool-call ids, and the number of characters in the request's messages. A
+        reply whose `expect` does not hold is not taken."""
         request = self._in_lane(request)
         seen = self._seen[request.purpose]
         if complaint := unsendable(request, seen):
@@ -156,7 +156,7 @@ class ScriptedProvider:
 
 
 def _in_order(scenario: Scenario) -> tuple[int, ...]:
-    """Index of the reply for each call of the run, a reply as often as its `times`."""
+    """Indices of replies in the file's order, each as often as its `times`."""
     return tuple(index for index, reply in enumerate(scenario.doc.replies) for _ in range(reply.times))
 
 

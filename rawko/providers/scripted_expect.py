@@ -1,4 +1,4 @@
-"""What a scripted reply expects of its request, and what a server would refuse to be sent. Pure."""
+"""Checks a request against a reply's `expect`, and against the rules of a Messages-API server. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ABRIDGED_CHARS = 300
 
 
 def unmet(expect: Expect, request: ModelRequest) -> Iterator[str]:
-    """What the request lacks, in words; nothing where it is as expected."""
+    """Conditions of `expect` that the request does not meet, in words."""
     said = message_text(request.messages[-1])
     for text in expect.last_message:
         if text not in said:
@@ -31,10 +31,10 @@ def unmet(expect: Expect, request: ModelRequest) -> Iterator[str]:
 
 
 class SeenConversation:
-    """The conversation of the latest request of one purpose. The next one is looked at from where it differs.
+    """The conversation of the last request of one purpose; the next one is checked from the first difference on.
 
     Attributes:
-        chars: Of all values of its blocks, as text.
+        chars: Number of characters in all values of its blocks, as text.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class SeenConversation:
         return sum(self._chars)
 
     def take(self, messages: Sequence[Message]) -> int:
-        """Look at a conversation; how many of its first messages are those of the request before."""
+        """Remember a conversation; returns how many of its first messages are equal to those of the request before."""
         same = list(map(is_, self._messages, messages))
         kept = len(same) if all(same) else same.index(False)
         del self._messages[kept:], self._chars[kept:]
@@ -55,26 +55,26 @@ class SeenConversation:
         return kept
 
     def forget(self) -> None:
-        """It was refused: nothing of it is known to be right."""
+        """Forget the conversation, which was refused, so that the next one is checked from its start."""
         self._messages.clear()
         self._chars.clear()
 
 
 def chars_of(blocks: Sequence[Mapping[str, Any]]) -> int:
-    """The characters of all values of blocks, as text."""
+    """Number of characters in all values of blocks, as text."""
     return sum(len(str(value)) for block in blocks for value in block.values())
 
 
 def unsendable(request: ModelRequest, seen: SeenConversation) -> str:
-    """Why a Messages-API server would refuse the request with 400, or "" where it would not.
+    """Why a Messages-API server would refuse the request with status 400; "" where it would not.
 
-    Scripted runs are held to the wire's rules, so that what passes here passes there (pairing, AL-080).
+    Scripted runs must follow the wire's rules, so that a run that passes here also passes there (pairing, AL-080).
 
     Args:
-        seen: What was sent before, for the same purpose; it holds this conversation afterwards.
+        seen: The conversation that was sent before for this purpose; updated to this one.
     """
     known = seen.take(request.messages)
-    if complaint := _complaint(request, max(known - 1, 0)):  # the last one may have been answered by another
+    if complaint := _complaint(request, max(known - 1, 0)):  # the last known message may have a different successor now
         seen.forget()
     return complaint
 
@@ -94,7 +94,7 @@ def _complaint(request: ModelRequest, first: int) -> str:
 
 
 def message_text(message: Message) -> str:
-    """All text of a message, tool results included, one block a line."""
+    """All text of a message including tool results, one line per block."""
     return "\n".join(text for block in message.content for text in _texts(block))
 
 
@@ -104,7 +104,7 @@ def has_tool_error(message: Message) -> bool:
 
 
 def abridged(text: str) -> str:
-    """The text's head and tail, at most `ABRIDGED_CHARS` characters and the mark between them."""
+    """The first and last characters of a long text, `ABRIDGED_CHARS` in all, with a mark between them."""
     if len(text) <= ABRIDGED_CHARS:
         return text
     half = ABRIDGED_CHARS // 2

@@ -1,4 +1,4 @@
-"""A scripted reply as the events of a model call: blocks, deltas, usage, ids. Pure; which reply is `scripted`'s."""
+"""A scripted reply as events of a model call: blocks, deltas, usage, ids. Pure; `scripted` chooses the reply."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from rawko.vocabulary.messages import Block, Message
 from rawko.vocabulary.usage import Usage
 
 SIGNATURE = "scripted"
-"""Signature of scripted thinking: a server would refuse it, so such a conversation cannot go to a real model."""
+"""Signature of scripted thinking. A server refuses it, so such a conversation cannot be sent to a real model."""
 
 _WORDS = re.compile(r"\s*\S+\s?|\s+")
 _CHARS_PER_TOKEN = 4
 
 
 def deltas(reply: Reply) -> Iterator[StreamEvent]:
-    """The reply's thinking and text, word by word; joined they are the whole."""
+    """The reply's thinking and text, word by word; joined they give the whole."""
     for piece in _WORDS.findall(reply.thinking):
         yield ThinkingDelta(piece)
     for piece in _WORDS.findall(reply_text(reply)):
@@ -38,15 +38,15 @@ def deltas(reply: Reply) -> Iterator[StreamEvent]:
 
 
 def reply_text(reply: Reply) -> str:
-    """What the model writes: the text, or the decision as one line of JSON."""
+    """The text of the reply: its `text`, or its decision as one line of JSON."""
     return reply.text if reply.decision is None else json.dumps(reply.decision, ensure_ascii=False)
 
 
 def turn_done(reply: Reply, request: ModelRequest, chars: int, *, model: str, call_prefix: str) -> TurnDone:
-    """The reply's end: message, stop reason, usage. Tool-call ids are `call_prefix` and their place from 1.
+    """The reply's end: message, stop reason, usage. A tool call's id is `call_prefix` and its number from 1.
 
     Args:
-        chars: Of the request's messages.
+        chars: Number of characters in the request's messages.
     """
     content = tuple(_blocks(reply, call_prefix))
     return TurnDone(
@@ -58,7 +58,7 @@ def turn_done(reply: Reply, request: ModelRequest, chars: int, *, model: str, ca
 
 
 def scripted_failure(reply: Reply, error: ScriptedError) -> ProviderError:
-    """The error that the reply scripts; a status that is not given is the code's usual one.
+    """The error of the reply; without a status of its own, with the code's usual one.
 
     Source: C-18.
     """

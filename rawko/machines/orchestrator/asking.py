@@ -88,6 +88,7 @@ class Question:
 
         Args:
             server: Everything else that determines the answer: the provider, its address.
+
         Source: S6-112.
         """
         return self._hash(self.unmarked, server, self.provider or "")
@@ -103,7 +104,6 @@ class Answered:
 
     Attributes:
         usage: Of all calls; `first` of the first call, which sent only the question.
-        usage: Of all calls; `first` of the first of them, which sent the question alone.
     """
 
     decision: ArbiterDecision

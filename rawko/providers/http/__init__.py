@@ -1,1 +1,1 @@
-"""What providers over HTTP share: one bounded call, and failures of servers and connections as our codes."""
+"""Shared code of providers over HTTP: one bounded call, and failures of servers and connections as codes."""

@@ -1,4 +1,4 @@
-"""One call on its way: opened when it is first read, bounded as a whole, its failures in our words. Knows no SDK."""
+"""One call: opened when its first event is read, bounded as a whole, with failures as ProviderErrors. Uses no SDK."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Answer(Protocol):
     def __aiter__(self) -> AsyncIterator[object]: ...
 
     async def close(self) -> None:
-        """Close the connection if the answer has not come to its end."""
+        """Close the connection if the answer has not ended."""
 
 
 class Reader(Protocol):
-    """Puts an answer together from its events."""
+    """Assembles an answer from its events."""
 
     @property
     def usage(self) -> Usage:
-        """What is known so far."""
+        """The usage known so far."""
         ...
 
     def read(self, event: object) -> StreamEvent | None:
-        """Take one event; a delta that a reader should see comes back."""
+        """Take one event; returns its delta, if it has one for the reader of the stream."""
         ...
 
     def done(self) -> TurnDone:
@@ -40,7 +40,7 @@ class Reader(Protocol):
 
 
 class Classify(Protocol):
-    """What an adapter knows of its SDK's exceptions; None for what is no failure of a call."""
+    """Maps an SDK's exceptions to ProviderErrors; None where the exception is no failure of a call."""
 
     def __call__(self, error: Exception, *, usage: Usage) -> ProviderError | None: ...
 
@@ -48,9 +48,9 @@ class Classify(Protocol):
 async def answered(
     open_answer: Callable[[], Awaitable[Answer]], reader: Reader, classify: Classify, *, whole_ms: int
 ) -> AsyncGenerator[StreamEvent, None]:
-    """The events of one call: deltas as they arrive, then the end. Closing the generator closes the connection.
+    """The events of one call: deltas as they arrive, then the TurnDone. Closing the generator closes the connection.
 
-    Silences are the transport's to bound.
+    The transport bounds silences.
 
     Args:
         open_answer: Sends the request.
@@ -69,7 +69,7 @@ async def answered(
 
 
 async def whole(events: AsyncGenerator[StreamEvent, None]) -> TurnDone:
-    """The end of a stream, which is the whole answer."""
+    """The TurnDone at the end of a stream, which has the whole answer."""
     async with aclosing(events):
         async for event in events:
             if isinstance(event, TurnDone):
@@ -113,8 +113,8 @@ class _Call:
     async def _in_time(self) -> AsyncIterator[None]:
         """Bound one wait by the call's end.
 
-        Each wait is bounded on its own, never the generator as a whole: a timeout that is open across a `yield`
-        would cancel whatever the reader of the stream is doing.
+        Each wait has a bound of its own, not the generator as a whole: a timeout that is open across a `yield` would
+        cancel the code that reads the stream.
         """
         try:
             async with asyncio.timeout_at(self._ends_at):

@@ -1,8 +1,9 @@
-"""Failures of a server or a connection as our codes: tables from error codes, types, texts, statuses and exceptions.
+"""Failures of a server or a connection as our codes: tables by error code, type, text, status and exception.
 
-Read in this order, the first hit wins: the error's code, telltale texts of an invalid request, the error's type,
-the HTTP status. The type comes before the status because an overload inside a stream has status 200.
-What an SDK raises on top of that is its adapter's to read (`anthropic_failures`, `chat_completions.failures`).
+An error answer is classified in this order, the first match counts: the error's code, texts that identify certain
+invalid requests, the error's type, the HTTP status. The type comes before the status because an overload inside a
+stream has status 200. The adapters classify their SDK's own exceptions (`anthropic_failures`,
+`chat_completions.failures`).
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from rawko.vocabulary.errors import ProviderCode
 
 
 class UnreadableAnswerError(Exception):
-    """The server's answer breaks the wire's rules."""
+    """The server's answer does not follow the wire format."""
 
 
 class CutOffAnswerError(Exception):
-    """The answer ended before its end; the SDK says nothing of it."""
+    """The answer ended too early, and the SDK did not report it."""
 
 
 MAX_RETRY_AFTER_MS = 24 * 3_600_000
-"""A day: a server that asks for more is mistaken. How long is really waited, the machines decide."""
+"""One day: a server that asks for more is mistaken. The machines decide how long they really wait."""
 
 MESSAGE_CHARS = 1_000
-"""Cut of a server's words: a proxy's error page is no message."""
+"""Most characters of a server's message; a proxy's whole error page would not be readable."""
 
 BY_ERROR_CODE: Mapping[str, ProviderCode] = {
     "enforced_spend_limit_reached": "billing",
@@ -45,7 +46,8 @@ BY_ERROR_CODE: Mapping[str, ProviderCode] = {
     "request_body_timeout": "network_error",
     "request_body_too_large_after_decoding": "context_window",
 }
-"""`error.details.error_code`, where it says more than the status: a spend limit comes as 429, and no wait helps."""
+"""Codes for `error.details.error_code` where the status misleads: a spend limit has status 429, but waiting cannot
+help."""
 
 BY_TEXT: tuple[tuple[re.Pattern[str], ProviderCode], ...] = (
     (re.compile(r"credit balance|insufficient (?:credit|quota|funds)", re.IGNORECASE), "billing"),
@@ -54,7 +56,8 @@ BY_TEXT: tuple[tuple[re.Pattern[str], ProviderCode], ...] = (
         "context_window",
     ),
 )
-"""Told apart by their words alone: both arrive as `invalid_request_error`, from Claude and from other servers."""
+"""Failures that only their text identifies: the type of both is `invalid_request_error`, on Claude and other
+servers."""
 
 BY_TYPE: Mapping[str, ProviderCode] = {
     "rate_limit_error": "rate_limited",
@@ -88,7 +91,7 @@ BY_STATUS: Mapping[int, ProviderCode] = {
     504: "timeout",
     529: "overloaded",
 }
-"""Statuses that are not here: 5xx is a server_error, any other 4xx an invalid_request, a 2xx a server_error."""
+"""For other statuses: 5xx is a server_error, 4xx an invalid_request, 2xx a server_error."""
 
 BY_TRANSPORT: tuple[tuple[type[BaseException], ProviderCode], ...] = (
     (httpx2.TimeoutException, "timeout"),
@@ -106,7 +109,7 @@ BY_TRANSPORT: tuple[tuple[type[BaseException], ProviderCode], ...] = (
     (json.JSONDecodeError, "malformed"),
     (UnicodeDecodeError, "malformed"),
 )
-"""Failures without an error body, whatever the SDK, most special first."""
+"""Failures without an error body, for every SDK, the most specific class first."""
 
 
 def code_of(*, status: int, error_type: str | None, error_code: str | None, text: str) -> ProviderCode:
@@ -114,7 +117,7 @@ def code_of(*, status: int, error_type: str | None, error_code: str | None, text
     if (known := BY_ERROR_CODE.get(error_code or "")) is not None:
         return known
     by_status = BY_STATUS.get(status)
-    # Servers use invalid_request_error for what has a status of its own, as 404 and 413.
+    # Servers use invalid_request_error also for failures with a status of their own, such as 404 and 413.
     is_vague = error_type == "invalid_request_error" and by_status is not None
     by_type = None if is_vague else BY_TYPE.get(error_type or "")
     code = by_type or by_status or _by_status_class(status)
@@ -128,10 +131,9 @@ def _by_status_class(status: int) -> ProviderCode:
 
 
 def retry_after_ms(headers: Mapping[str, str], *, now: Callable[[], float]) -> int | None:
-    """What the server asked to wait, in ms, from 0 to `MAX_RETRY_AFTER_MS`; None where it does not say, or not in
-    numbers.
+    """The delay that the server asks for, in ms, from 0 to `MAX_RETRY_AFTER_MS`; None where there is no valid one.
 
-    `retry-after-ms` is the more exact one; `retry-after` is seconds or an HTTP date.
+    `retry-after-ms` is more exact and takes precedence; `retry-after` is in seconds or an HTTP date.
     """
     exact = _number(headers.get("retry-after-ms"))
     if exact is not None:
@@ -171,15 +173,15 @@ _PREFIXES: Mapping[ProviderCode, str] = {
 
 
 def server_of(url: httpx2.URL) -> str:
-    """Scheme, host and port of where a call went."""
+    """Scheme, host and port of a URL."""
     return f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}"
 
 
 def words(code: ProviderCode, error: BaseException | None, *, server: str, is_advice: bool) -> str:
-    """What a failure without an error body is called.
+    """The message about a failure without an error body.
 
     Args:
-        is_advice: The error's text is the SDK's general advice, longer than what it says: it is left out.
+        is_advice: The error's text is general advice of the SDK and is left out.
     """
     prefix = _PREFIXES.get(code, "the call of {server} failed").format(server=server)
     detail = _WAITS.get(type(error)) or ("" if is_advice else cut(str(error).strip(), MESSAGE_CHARS))
@@ -192,4 +194,4 @@ _WAITS: Mapping[type[object], str] = {
     httpx2.WriteTimeout: "the server took nothing in",
     httpx2.PoolTimeout: "no connection was free",
 }
-"""The transport's timeouts carry no words of their own."""
+"""Texts for the transport's timeouts, which have none of their own."""

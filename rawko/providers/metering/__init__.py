@@ -1,1 +1,1 @@
-"""Usage of models, counted and held against a budget."""
+"""Counts the usage of models and enforces a budget."""

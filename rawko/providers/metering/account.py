@@ -1,12 +1,12 @@
-"""What has been used of one budget, by a run and by the runs below it that spend from it at the same time.
+"""The usage of one budget, by a run and by its lanes, which spend from it at the same time.
 
-Each call is held before it is made, with the most that it may use, and released at its end. A call that does not fit
-beside those that are being answered waits for one of them; a call that is alone is bounded by what is left.
+Before a call is made, the most that it may use is reserved; the reservation ends with the call. A call that does not
+fit beside the reservations of running calls waits for one of them to end; a call without others is bounded by the rest.
 
-    budget 10 000 tokens, 6 000 used          left 4 000
-    run A asks: at most 3 000                 held 3 000, left 1 000: it is made
-    run B asks: at most 3 000                 does not fit beside A: waits
-    A's answer has used 1 200                 left 2 800, nothing is held: B is made, and answers with at most 2 800
+    budget 10 000 tokens, 6 000 used          4 000 left
+    run A asks for at most 3 000              fits: 3 000 reserved, 1 000 left
+    run B asks for at most 3 000              does not fit beside A: waits
+    A's answer has used 1 200                 2 800 left, nothing reserved: B runs, its answer bounded to 2 800
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from rawko.vocabulary.budget import Budget
 from rawko.vocabulary.usage import Price, Usage
 
 _ROUNDING: Final = 1e-6
-"""Of a token: sums of prices are not exact."""
+"""Tolerance in tokens, because sums of prices are not exact."""
 BYTES_PER_TOKEN: Final = 2
-"""Fewer bytes of text than any model's tokens have on average: what a call sends is held by this."""
+"""Low estimate of bytes per token, so that the reserved tokens of a request are rather too many."""
 _FRAME_TOKENS: Final = 1_000
-"""What a server adds to a call by itself: instructions for its tools."""
+"""Tokens that a server adds to a call itself, such as instructions for its tools."""
 
 
 def _never() -> int:
@@ -38,12 +38,12 @@ def _never() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is measured against.
+    """A budget, and the prices and the clock to measure its use.
 
     Attributes:
-        prices: By model, under the name that the server answers with or the one it was asked for with.
-        default_price: For models that are not among them; None: their cost is not known.
-        elapsed_ms: How long the run has been working.
+        prices: By model, under the name in the server's answer or the name in the request.
+        default_price: For other models; None: their cost is unknown.
+        elapsed_ms: Returns how long the run has been working.
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -54,7 +54,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Most:
-    """The most that one call may use: tokens, and US dollars."""
+    """The most that one call may use, in tokens and in US dollars."""
 
     tokens: int
     cost_usd: float
@@ -62,13 +62,13 @@ class Most:
 
 @dataclass(slots=True, eq=False)
 class Account:
-    """The usage of one run, and of the runs below it.
+    """The usage of one run and of its lanes.
 
     Attributes:
-        bounds: Of the run at the top, whose budget all share.
-        above: The account of the run that this one belongs to; None at the top.
-        usage: Of the run itself, by the model that answered; `asked_as` has the name that each was asked for with.
-        below: The accounts of the runs that belong to this one, by their ids.
+        bounds: Of the top run, whose budget all share.
+        above: The account of the parent run; None for the top run.
+        usage: Of the run itself, by the model that answered; `asked_as` has the model name in the request for each.
+        below: The accounts of the run's lanes, by run id.
     """
 
     bounds: Bounds = field(default_factory=Bounds)
@@ -81,11 +81,11 @@ class Account:
 
     @property
     def top(self) -> Account:
-        """The account whose budget is spent."""
+        """The account of the top run, which has the budget."""
         return self if self.above is None else self.above.top
 
     def of(self, run: str) -> Account:
-        """The account of a run below; made where there is none."""
+        """The account of a lane; created if there is none."""
         if run not in self.below:
             self.below[run] = Account(self.bounds, self)
         return self.below[run]
@@ -98,22 +98,22 @@ class Account:
     # ------------------------------------------------------------ sums
 
     def accounts(self) -> Iterator[Account]:
-        """This one and all below it."""
+        """This account and all below it."""
         yield self
         for account in self.below.values():
             yield from account.accounts()
 
     @property
     def total(self) -> Usage:
-        """All models together, of the run and those below it."""
+        """The usage of all models, of the run and its lanes."""
         return sum((usage for one in self.accounts() for usage in one.usage.values()), Usage())
 
     def cost_usd(self, prices: Mapping[str, Price], *, default: Price | None = None) -> float | None:
-        """What the run and those below it have cost, in US dollars; None where a model that was used has no price.
+        """Cost of the run and its lanes in US dollars; None where a used model has no price.
 
         Args:
-            prices: By model, under the name that the server answers with or the one it was asked for with.
-            default: For models that are not among them.
+            prices: By model, under the name in the server's answer or the name in the request.
+            default: For other models.
         """
         cost = 0.0
         for account in self.accounts():
@@ -127,13 +127,13 @@ class Account:
         return cost
 
     def spent_usd(self) -> float | None:
-        """The cost by the bounds' own prices."""
+        """The cost at the prices in `bounds`."""
         return self.cost_usd(self.bounds.prices, default=self.bounds.default_price)
 
     # ------------------------------------------------------------ notes
 
     def notes(self) -> dict[str, Any]:
-        """The usage as JSON: of the run itself, and under "lanes" of those below it, where there are any."""
+        """The usage as JSON; under "lanes" that of the run's lanes, if it has any."""
         told: dict[str, Any] = {
             "usage": {model: usage.to_json() for model, usage in self.usage.items()},
             "asked_as": dict(self.asked_as),
@@ -143,7 +143,7 @@ class Account:
         return told
 
     def take_up(self, notes: Mapping[str, Any]) -> None:
-        """Go on counting from what `notes` gave."""
+        """Continue counting from the result of `notes`."""
         self.usage = {model: Usage.model_validate(usage) for model, usage in notes["usage"].items()}
         self.asked_as = dict(notes["asked_as"])
         for run, noted in (notes.get("lanes") or {}).items():
@@ -152,11 +152,11 @@ class Account:
     # ------------------------------------------------------------ what is left
 
     def exhausted(self) -> str | None:
-        """What of the budget is used up, in words for the user; None while there is some left."""
+        """Which bound of the budget is used up, in words for the user; None while none is."""
         return self.out_of_time() or self._out_of_tokens() or self._out_of_money()
 
     def out_of_time(self) -> str | None:
-        """That the time is used up: the one bound that tools count against, too."""
+        """The message that the time is used up, or None. Time is the only bound that applies to tools, too."""
         most = self.bounds.budget.time_ms
         if most is None or (spent := self.bounds.elapsed_ms()) < most:
             return None
@@ -186,7 +186,7 @@ class Account:
         }
 
     def used_up(self) -> str:
-        """The tokens and the money that are used, in words."""
+        """The used tokens and money, in words."""
         budget, told = self.bounds.budget, []
         if budget.tokens is not None:
             told.append(f"{self.top.total.total_tokens:,} of {budget.tokens:,} tokens")
@@ -195,7 +195,7 @@ class Account:
         return f"The budget is used up: {' and '.join(told)}"
 
     def affordable(self, model: str) -> int:
-        """Tokens of an answer for which there is a budget left."""
+        """Most tokens of an answer that the rest of the budget pays for."""
         budget, price = self.bounds.budget, self._price(model)
         bounds = [sys.maxsize]
         if budget.tokens is not None:
@@ -212,11 +212,11 @@ class Account:
 
     @asynccontextmanager
     async def holding(self, request: ModelRequest, allow: Callable[[], ModelRequest]) -> AsyncIterator[ModelRequest]:
-        """Hold what a call may use until it ends; wait before that while it does not fit beside the others.
+        """Reserve the most that a call may use until it ends; before that, wait until it fits beside other calls.
 
         Args:
-            request: As it was asked for.
-            allow: Gives the request within what is left now, or raises where nothing is.
+            request: The request as the machine made it.
+            allow: Returns the request bounded by the rest of the budget, or raises if nothing is left.
         """
         top, key = self.top, object()
         if self.bounds.budget.tokens is None and self.bounds.budget.cost_usd is None:
@@ -246,7 +246,7 @@ class Account:
         return Most(sent + request.max_tokens, (sent * dearest + request.max_tokens * price.output) / 1_000_000)
 
     def _fits(self, most: Most) -> bool:
-        """Whether a call fits beside those that are being answered."""
+        """Whether a call fits beside the reservations of running calls."""
         budget, held = self.bounds.budget, [*self._held.values(), most]
         if budget.tokens is not None and self.total.total_tokens + sum(one.tokens for one in held) > budget.tokens:
             return False
@@ -256,7 +256,7 @@ class Account:
 
 
 def usage_noted(notes: Mapping[str, Any]) -> dict[str, Usage]:
-    """The usage in `Account.notes`, by model: of a run and of the runs below it."""
+    """The usage in the result of `Account.notes`, by model, of a run and its lanes together."""
     account = Account()
     account.take_up({"usage": {}, "asked_as": {}, **notes})
     found: dict[str, Usage] = {}
@@ -267,7 +267,7 @@ def usage_noted(notes: Mapping[str, Any]) -> dict[str, Usage]:
 
 
 def sent_tokens(request: ModelRequest) -> int:
-    """Tokens that a call sends, estimated from above."""
+    """High estimate of the tokens that a request sends."""
     parts = [message.to_json() for message in request.messages]
     tools = [[tool.name, tool.description, tool.input_schema] for tool in request.tools]
     text = json.dumps([request.system, parts, tools, request.output_schema], ensure_ascii=False, default=str)
@@ -275,7 +275,7 @@ def sent_tokens(request: ModelRequest) -> int:
 
 
 def within(request: ModelRequest, account: Account) -> ModelRequest:
-    """The request with no larger answer than is affordable, and no longer wait than there is time."""
+    """The request with its answer bounded by the rest of the budget, and its timeout by the remaining time."""
     request = replace(request, max_tokens=min(request.max_tokens, account.affordable(request.model)))
     most = account.bounds.budget.time_ms
     if most is None:

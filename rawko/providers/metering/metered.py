@@ -1,9 +1,9 @@
-"""A provider that counts and keeps to the budget: tokens by model, of every try, failed ones included.
+"""A provider that counts tokens by model and enforces the budget; failed attempts count, too.
 
-Wraps any other provider. Every model call of a run passes here, whichever machine makes it, so this is the one place
-where a budget is kept: a call is refused before it is made, with the code `budget`, and none may answer with more than
-what is left pays for. What a call sends is known to the server alone: by that, the last one may go over. Calls of
-runs that share a budget are counted into one account (`account`), which holds what those at once may use.
+Wraps any other provider. Every model call of a run passes here, whichever machine makes it, so the budget is enforced
+here only: a call is refused before it is made, with the code `budget`, and answers are bounded by what is left. Only
+the server knows exactly what a request uses, so the last call may exceed the budget by that. Runs that share a budget
+count into one account (`account`), which reserves what running calls may use.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from rawko.vocabulary.errors import BACKOFF_CAP_MS, RETRY_AFTER_CAP_MS, RETRYABL
 from rawko.vocabulary.usage import Price, Usage
 
 _BACKOFF_BASE_MS: Final = 1_000
-"""First wait of the machines after a failed call, which doubles with each in a row."""
+"""First delay of the machines after a failed call; it doubles with each failure in a row."""
 
 
 class MeteredProvider:
-    """Passes calls on, keeps the sums, and refuses a call for which there is no budget.
+    """Passes calls on, adds up their usage, and refuses calls that the budget does not pay for.
 
     Args:
-        inner: Who answers.
-        on_usage: Told of every call's end: (model, its usage).
-        bounds: Of the run; without them nothing is refused.
-        pace: How many calls may be made in a minute; without it, as many as are asked for.
-        account: What is counted into, where several runs share one budget; its bounds count then.
+        inner: The provider that answers.
+        on_usage: Called at the end of every call with (model, usage).
+        bounds: Of the run; None: unbounded.
+        pace: Limits the calls per minute; None: no limit.
+        account: The account to count into, where several runs share one budget; its bounds apply.
     """
 
     def __init__(
@@ -85,10 +85,10 @@ class MeteredProvider:
     # ------------------------------------------------------------ the budget
 
     async def _paced(self, request: ModelRequest) -> None:
-        """Wait until the rate limit lets the call pass.
+        """Wait until the rate limit admits the call.
 
         Raises:
-            ProviderError: With the code `budget`: there is none for it, or not enough time for the wait.
+            ProviderError: With the code `budget`: the budget does not pay for it, or its time is shorter than the wait.
         """
         if self._pace is None:
             return
@@ -100,10 +100,10 @@ class MeteredProvider:
         return self.account.holding(request, lambda: self._allowed(request))
 
     def _allowed(self, request: ModelRequest) -> ModelRequest:
-        """The request, bounded by the time that is left, and its answer by the tokens and the money.
+        """The request, its timeout bounded by the remaining time and its answer by the remaining tokens and money.
 
         Raises:
-            ProviderError: With the code `budget`: there is none for it.
+            ProviderError: With the code `budget`: nothing is left for it.
         """
         account = self.account
         if (problem := account.exhausted()) is not None:
@@ -113,19 +113,19 @@ class MeteredProvider:
         return within(request, account)
 
     def _check_whole(self, done: TurnDone, request: ModelRequest, allowed: ModelRequest) -> None:
-        """Refuse half an answer that the budget has cut off: with a larger one the whole of it is asked for again.
+        """Refuse an answer that was cut off by the budget; with a larger budget the whole answer is asked for again.
 
         Raises:
-            ProviderError: With the code `budget`; its usage is counted already.
+            ProviderError: With the code `budget`; the usage is already counted.
         """
         if done.stop_reason == "max_tokens" and allowed.max_tokens < request.max_tokens:
             raise ProviderError(f"{self.account.used_up()}; the last answer was cut off by that.", code="budget")
 
     def _check_wait(self, error: ProviderError) -> None:
-        """Refuse a wait before the next try that outlasts the time that is left: it would end in a refusal anyway.
+        """Refuse a retry whose delay exceeds the remaining time, because it would be refused after the delay.
 
         Raises:
-            ProviderError: With the code `budget`; the failed call's usage is counted already.
+            ProviderError: With the code `budget`; the failed call's usage is already counted.
         """
         most = self.account.bounds.budget.time_ms
         if most is None or error.code not in RETRYABLE_CODES:
@@ -137,7 +137,7 @@ class MeteredProvider:
             raise ProviderError(f"{error.message}; {problem}", code="budget") from error
 
     def no_time_for(self, wait_ms: int) -> str | None:
-        """That a wait before the next try outlasts the time that is left, in words; None where it does not."""
+        """The message that a delay before a retry exceeds the remaining time; None where it does not."""
         most = self.account.bounds.budget.time_ms
         if most is None or wait_ms < (left := most - self.account.bounds.elapsed_ms()):
             return None
@@ -145,17 +145,17 @@ class MeteredProvider:
         return f"{told}, and the budget leaves {max(left, 0) / 1000:.1f} s of {most / 1000:g} s."
 
     def exhausted(self) -> str | None:
-        """What of the budget is used up, in words for the user; None while there is some left."""
+        """Which bound of the budget is used up, in words for the user; None while none is."""
         return self.account.exhausted()
 
     def out_of_time(self) -> str | None:
-        """That the time is used up: the one bound that tools count against, too."""
+        """The message that the time is used up, or None. Time is the only bound that applies to tools, too."""
         return self.account.out_of_time()
 
     # ------------------------------------------------------------ the sums
 
     def notes(self) -> dict[str, Any]:
-        """What has to be known to go on counting, and answering, from here: JSON."""
+        """The state from which another provider continues counting and answering, as JSON."""
         position = getattr(self._inner, "position", None)
         return {
             **self.account.notes(),
@@ -164,7 +164,7 @@ class MeteredProvider:
         }
 
     def take_up(self, notes: Mapping[str, Any]) -> None:
-        """Go on counting from what `notes` gave; the caller measures the time."""
+        """Continue counting from the result of `notes`; the caller measures the time."""
         self.account.take_up(notes)
 
     def _count(self, model: str, usage: Usage, *, asked_as: str) -> None:
@@ -174,14 +174,14 @@ class MeteredProvider:
 
     @property
     def usage(self) -> dict[str, Usage]:
-        """By model, of the run itself."""
+        """Usage of the run itself, by model."""
         return self.account.usage
 
     @property
     def total(self) -> Usage:
-        """All models together."""
+        """Usage of all models together."""
         return self.account.total
 
     def cost_usd(self, prices: Mapping[str, Price], *, default: Price | None = None) -> float | None:
-        """What it has cost so far; see `Account.cost_usd`."""
+        """The cost so far; see `Account.cost_usd`."""
         return self.account.cost_usd(prices, default=default)

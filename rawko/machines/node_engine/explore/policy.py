@@ -201,8 +201,8 @@ def policy_schema() -> dict[str, Any]:
 class View:
     """The screen and program state that rules are matched with.
 
-    found: The policy's regular expressions that match the screen's text.
-        found: The policy's regular expressions that are found on the screen.
+    Attributes:
+        found: The policy's regular expressions that match the screen's text.
     """
 
     screen: Screen
