@@ -233,7 +233,7 @@ class PtyTerminal:
 
 
 def terminal_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The program's environment: describes this terminal, in UTF-8, and no other."""
+    """The program's environment: describes only this terminal, with UTF-8."""
     kept = {name: value for name, value in environ.items() if name not in _STALE}
     if "UTF-8" not in (kept.get("LC_ALL") or kept.get("LC_CTYPE") or kept.get("LANG") or "").upper().replace(
         "UTF8", "UTF-8"

@@ -171,7 +171,7 @@ class _Grid(pyte.Screen):
         else:
             for piece in _drawable(data):
                 if self.cursor.x == self.columns - 1 and wcwidth(piece[0]) == 2 and modes.DECAWM in self.mode:
-                    super().draw(" ")  # it does not fit on this line: it begins the next one
+                    super().draw(" ")  # a wide character does not fit in the last column: wrap
                 super().draw(piece)
         if data:
             self._last = data[-1]
@@ -198,7 +198,7 @@ class _Grid(pyte.Screen):
     def write_process_input(self, data: str) -> None:
         self._reply(data)
 
-    # ------------------------------------------------------------ what is shown
+    # ------------------------------------------------------------ the visible screen
 
     def line(self, y: int) -> str:
         """A line without trailing blanks."""

@@ -27,11 +27,11 @@ CHUNK_BYTES: Final = 8_192
 PAUSE_FROM_S: Final = 0.002
 """If handling output takes longer, reading pauses as long, so that other tasks of the event loop run."""
 GRACE_S: Final = 0.5
-"""Between HUP, TERM and KILL."""
+"""Wait between HUP and TERM, and between TERM and KILL."""
 WRITE_TIMEOUT_S: Final = 5.0
 _POLL_S: Final = 0.01
 _LOOK_S: Final = 0.05
-"""Between two checks that cost more than a signal: living members of the family, a terminal that is opened again."""
+"""Wait between two checks that cost more than a signal: for living family members, for a terminal opened again."""
 MARK: Final = "RAWKO_EXPLORATION"
 """The variable by which all processes that a program starts are found."""
 _LAUNCHER: Final = Path(__file__).with_name("launcher.py")

@@ -1,4 +1,4 @@
-"""The terminal view's app: its layout, its keys, and what puts news of the run into its lists."""
+"""The app of the terminal view: its layout, its keys, and the updates of its lists."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from rawko.tui.widgets.dialogs import Dialog, Help
 from rawko.tui.widgets.lines import Lines
 
 NARROW: Final = 90
-"""Cells below which one list is shown at a time."""
+"""Width in cells below which only one list is shown at a time."""
 
 
 class WatchApp(App[None]):
-    """One run on the screen.
+    """Shows one run.
 
     Args:
-        run: Its id; `current` are the settings of its folder.
-        act: Carries out what a person decides, as `rawko.app.inspection.acting.Actor`.
-        host: Where the run works in this process.
+        run: Id of the run; `current` are the settings of its folder.
+        act: Carries out a person's actions; a `rawko.app.inspection.acting.Actor`.
+        host: The host of the run, if the run works in this process.
 
     Attributes:
-        failure: What went wrong in the view itself.
+        failure: The exception that ended the view.
     """
 
     ENABLE_COMMAND_PALETTE = False
@@ -144,7 +144,7 @@ class WatchApp(App[None]):
         if self.view == "files":
             self._read_files()
         elif self.view == "used":
-            self.looking.want_earlier(all_of_them=True)  # what agents and states used is a sum over all steps
+            self.looking.want_earlier(all_of_them=True)  # the usage of agents and states is a sum over all steps
 
     # ------------------------------------------------------------ the run
 
@@ -158,7 +158,7 @@ class WatchApp(App[None]):
         return self.host is not None and not self.host.is_done
 
     def take_earlier(self, views: Sequence[StepView], watched: Watched) -> None:
-        """Earlier steps have been read."""
+        """Show the steps again after earlier steps have been read."""
         self.machine.is_whole = not watched.joined_at
         current = self.feed.steps.current
         is_home = self._home is not None and current is not None and current.view.number == self._home.view.number
@@ -168,7 +168,7 @@ class WatchApp(App[None]):
         self._show_moment()
 
     def take(self, news: News, watched: Watched) -> None:
-        """What a look has found."""
+        """Show the news that the latest reading of the run has found."""
         self.feed.take(news, watched)
         if news.steps:
             self.machine.since = news.steps[-1].time
@@ -179,14 +179,14 @@ class WatchApp(App[None]):
         self._deciding.check_open_dialog(watched.asked)
         self.refresh_texts()
 
-    # ------------------------------------------------------------ the step that is shown
+    # ------------------------------------------------------------ the shown step
 
     def on_lines_moved(self, event: Lines.Moved) -> None:
         if event.lines is self.feed.steps:
             self._show_moment()
 
     def _show_moment(self) -> None:
-        """Let all lists show what held after the step under the cursor; at the latest one, what holds now."""
+        """Make all lists show the run as it was after the step under the cursor; at the latest step, as it is now."""
         if self.watched is None:
             return
         step = self.feed.selected
@@ -205,10 +205,10 @@ class WatchApp(App[None]):
         if not isinstance(self.screen, Dialog):
             self.feed.steps.action_last()
 
-    # ------------------------------------------------------------ what is read on request
+    # ------------------------------------------------------------ reading on request
 
     def on_lines_at_top(self, event: Lines.AtTop) -> None:
-        """Up at the first step or entry that is there: more of them; Home in the steps: all of them."""
+        """Read more where a person goes up from the first step or entry shown; all steps on Home."""
         if event.lines is self.feed.steps:
             self._home = self.feed.steps.current if event.is_home else None
             self.looking.want_earlier(all_of_them=event.is_home)
@@ -251,7 +251,7 @@ class WatchApp(App[None]):
         self.refresh_texts()
 
     def refresh_texts(self) -> None:
-        """Draw the lines around the lists that have changed."""
+        """Draw the lines around the lists again, where they have changed."""
         self.frame.draw(self.watched, self.feed, self.view, self.machine.since, self.looking.reading, self.size.width)
 
     # ------------------------------------------------------------ keys
@@ -290,9 +290,9 @@ class WatchApp(App[None]):
     # ------------------------------------------------------------ ends
 
     def _terminate(self) -> None:
-        """Another program ends this one, or the terminal has gone away: a run that works here is cancelled first.
+        """Handle SIGTERM or SIGHUP: leave the view; a run that works here is cancelled first.
 
-        A terminal says it by a signal and by the end of its input: the second one asks for nothing more.
+        A closed terminal sends a signal and also ends its input: the second call does nothing.
         """
         if self._is_terminating:
             return
@@ -303,7 +303,7 @@ class WatchApp(App[None]):
         self._stopping.stop()
 
     def panic(self, *renderables: object) -> None:
-        """No key can be read any more, since the terminal has gone away: end as on the signal that says so."""
+        """Handle the end of input of a closed terminal like the signal that reports it."""
         self._terminate()
 
     def _handle_exception(self, error: Exception) -> None:
@@ -311,5 +311,5 @@ class WatchApp(App[None]):
         super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
-        """End without textual's own traceback, which shows local variables: keys could be among them."""
+        """End without textual's own traceback: it shows local variables, which may include keys."""
         self._close_messages_no_wait()

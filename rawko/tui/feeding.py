@@ -1,6 +1,7 @@
-"""Puts what is new of the run into the lists of steps, conversation, plan and cost.
+"""Puts news of the run into the lists of steps, conversation, plan and cost.
 
-Each look costs what it brings, however long the run is. Which steps a rewind left behind is asked as they are drawn.
+The work of an update depends on the news, not on the length of the run. Whether a rewind left a step behind is looked
+up when the step is drawn.
 """
 
 from __future__ import annotations
@@ -27,24 +28,24 @@ from rawko.vocabulary.usage import Usage
 from rawko.vocabulary.visible import VisibleStream
 
 WINDOW: Final = 200
-"""Entries of the conversation that are placed at first, and added as a person goes up."""
+"""The number of conversation entries that are placed at first, and each time a person scrolls up."""
 LIVE_CHARS: Final = 2_000
-"""Of the text that arrives: its end."""
+"""The most characters of arriving text; its end is kept."""
 _HIDDEN: Final = (StepKind.PLUMBING, StepKind.SNAPSHOT)
 _ENDS_OF_TEXT: Final = frozenset({StepKind.MODEL, StepKind.ERROR, StepKind.TRAVEL, StepKind.END})
-"""Kinds of steps after which text that has arrived is in a row, or void."""
+"""Kinds of steps after which arriving text is in a row, or void."""
 _ENDS_OF_OUTPUT: Final = frozenset({StepKind.TOOL, StepKind.COMMAND, *_ENDS_OF_TEXT})
 
 
 class Feed:
-    """The lists, and what is in them.
+    """The lists of steps, conversation, plan and usage, with their content.
 
     Attributes:
-        all: Every step that was read, those that are hidden included.
-        agent: Who works, by the latest steps.
-        live: The end of the text that arrives now; `output` is what the running command has written.
-        shows_all: Steps that machines tell each other are shown, too.
-        step: Number of the step that conversation, plan and cost are shown of; None: as of now.
+        all: All steps that were read, including hidden ones.
+        agent: The working agent, by the latest steps.
+        live: The end of the arriving text; `output` is the running command's output.
+        shows_all: Whether steps between machines are shown too.
+        step: Number of the step at which conversation, plan and cost are shown; None: now.
     """
 
     def __init__(self) -> None:
@@ -70,7 +71,7 @@ class Feed:
         self._stream = VisibleStream()
 
     def take(self, news: News, watched: Watched) -> None:
-        """Take what one look has found."""
+        """Take the news of one reading of the run."""
         self._watched = watched
         if news.steps:
             self._take_steps(news, watched)
@@ -84,7 +85,7 @@ class Feed:
         self._take_pieces(news, is_at_work=watched.is_at_work)
 
     def take_earlier(self, views: Sequence[StepView], watched: Watched) -> None:
-        """Take the steps of a run again, with earlier ones in front; the cursor and what is open stay."""
+        """Replace the steps by a longer list with earlier steps; the cursor and open items stay."""
         self._watched = watched
         known = {step.view.number: step for step in self.steps.items if step.detail is not None}
         self.all = [known.get(view.number) or Step(view) for view in views]
@@ -107,12 +108,12 @@ class Feed:
 
     @property
     def selected(self) -> int | None:
-        """Number of the step under the cursor; None where that is the latest one, which means now."""
+        """Number of the step under the cursor; None at the latest step, which means now."""
         current = self.steps.current
         return None if current is None or self.steps.is_at_end else current.view.number
 
     def go_to(self, step: int | None) -> None:
-        """Show conversation, plan and cost as of a step; None: as of now."""
+        """Show conversation, plan and cost as they were at a step; None: now."""
         watched = self._watched
         if watched is None:
             return
@@ -153,7 +154,7 @@ class Feed:
         return draw_step(step, width, is_open, is_left)
 
     def show_steps(self) -> None:
-        """Place all steps again: which of them are shown has changed. No step is looked at."""
+        """Place all steps again, after the choice of shown steps changed. No step is drawn for this."""
         steps = self.steps
         current, is_last = steps.current, steps.is_at_end
         opened = [steps.items[index].view.number for index in steps.opened]
@@ -164,7 +165,7 @@ class Feed:
         steps.reset(shown, cursor=cursor, opened=still)
 
     def explain(self, number: int, detail: Explanation | str) -> None:
-        """What was read of a step."""
+        """Store the explanation of a step, or the text of the error that prevented it."""
         for steps in (self.all, self._people, self.steps.items):
             at = bisect_left(steps, number, key=_number)
             if _number_at(steps, at) != number:
@@ -195,14 +196,14 @@ class Feed:
         self._read = len(entries)
 
     def _update(self, changed: int) -> None:
-        """Entries that have got their result since."""
+        """Replace entries that have received their result."""
         for place in range(bisect_left(self._said, changed), len(self._said)):
             entry = self._entries[self._said[place]]
             if self.talk.items[place] is not entry:
                 self.talk.put(place, entry)
 
     def _before(self, end: int, most: int) -> list[int]:
-        """The latest entries before one, in order, as their indices; none that a rewind left behind."""
+        """Indices of the last `most` entries before `end`, in order, without entries that a rewind left behind."""
         line, found = None if self._watched is None else self._watched.line, list[int]()
         for number in range(end - 1, -1, -1):
             if line is None or not line.leaves_behind(self._entries[number].row):
@@ -212,7 +213,8 @@ class Feed:
         return found[::-1]
 
     def _show_latest(self, *, is_back: bool = False) -> None:
-        """Place the latest entries; `is_back`: another step was shown before, and the cursor goes to the last one."""
+        """Place the latest entries; `is_back`: an earlier step was shown before, so the cursor goes to the last
+        entry."""
         self._said = self._before(len(self._entries), WINDOW)
         if self.step is None:
             self._place_said(max(len(self._said) - 1, 0) if is_back else None)
@@ -221,7 +223,7 @@ class Feed:
         self.talk.reset([self._entries[number] for number in self._said], cursor=cursor, opened=opened)
 
     def show_earlier(self) -> bool:
-        """Place more of the conversation above what is there; False where no more was read."""
+        """Place earlier entries of the conversation above the first; False where none were read."""
         talk = self.talk
         if self.step is not None and self._watched is not None:
             there = len(talk.items)
@@ -245,7 +247,7 @@ class Feed:
         return [*lines, ((f"  {output.bytes:,} bytes so far", "dim"),), *block(told, "", indent=2)]
 
     def _take_output(self, news: News, *, is_at_work: bool) -> None:
-        """The command's latest output, until a step says that it has ended."""
+        """Show the running command's latest output, until a step reports its end."""
         before = self.output
         if news.output is not None:
             self.output = news.output
@@ -263,7 +265,7 @@ class Feed:
             self.live, self._stream, self._spoken = "", VisibleStream(), spoken[-1]
         for piece in news.pieces:
             if piece.row < self._spoken:
-                continue  # a row holds it by now
+                continue  # the text is in a row now
             if piece.row > self._live_row:
                 self.live, self._stream, self._live_row = "", VisibleStream(), piece.row
             self.live = (self.live + self._stream.feed(piece.text))[-LIVE_CHARS:]
@@ -284,7 +286,7 @@ def _number_at(steps: Sequence[Step], index: int) -> int | None:
 
 
 def _spent_so_far(watched: Watched) -> list[SpentRow]:
-    """What was used until now; of a run that is not there from its first step on the sum alone."""
+    """Usage until now; only the total where the first steps of the run were not read."""
     fold = watched.reader.fold
     if not watched.joined_at:
         return spent_rows(watched.totals, fold.cost_usd)
@@ -294,7 +296,7 @@ def _spent_so_far(watched: Watched) -> list[SpentRow]:
 
 
 def spent_rows(totals: Totals, cost_usd: float | None) -> list[SpentRow]:
-    """The whole run with its cost, then each agent with its states."""
+    """Usage rows: the whole run with its cost, then each agent followed by its states."""
     whole = Spent()
     by_agent: dict[str, list[tuple[str, Spent]]] = {}
     for (agent, state), spent in sorted(totals.by.items()):

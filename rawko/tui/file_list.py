@@ -1,4 +1,4 @@
-"""The list of changed files with their diffs: of the latest snapshot, or of a step that a person has gone back to."""
+"""The list of changed files with their diffs, as of the latest snapshot or of an earlier step."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rawko.tui.reading import read_files
 from rawko.tui.widgets.lines import Lines
 
 PAUSE_S: Final = 0.15
-"""A step is read once the cursor has stood on it for so long: who goes through the steps with a key held down waits
-for none of them."""
+"""Files of a step are read after the cursor has rested on the step for this time, so that moving through the steps with
+a held key reads nothing."""
 
 
 class FileList:
-    """Keeps the files up to date.
+    """Updates the list of files.
 
     Args:
         run: Id of the run; `current` are the settings of its folder.
@@ -33,14 +33,14 @@ class FileList:
         self._shown: tuple[int | None, str] | None = None
 
     def is_shown(self, step: int | None) -> bool:
-        """Whether the list holds the files as of a step already; None: of the latest snapshot."""
+        """Whether the list shows the files of this step already; None: of the latest snapshot."""
         return self._shown == self._key(step)
 
     async def show(self, step: int | None) -> None:
-        """Read the files as of a step, and show them; files that were open stay open.
+        """Read and show the files as of a step; open files stay open.
 
         Raises:
-            ConfigError: They cannot be read.
+            ConfigError: The files cannot be read.
         """
         key = self._key(step)
         if step is not None:
@@ -48,7 +48,7 @@ class FileList:
         try:
             found = await read_files(self._run, self._current, step)
         except ConfigError:
-            if step is not None:  # the files of another step must not stand below this one
+            if step is not None:  # do not leave another step's files in the list
                 self._shown = key
                 self.lines.reset([])
             raise

@@ -1,4 +1,4 @@
-"""The lines around the lists: head, tabs, arriving text, open question, messages, keys; drawn when they change."""
+"""The lines around the lists: head, tabs, arriving text, open question, messages, keys; redrawn when they change."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from rawko.tui.feeding import Feed
 NOTE_S: Final = 12.0
 """How long a message is shown, in seconds."""
 MAX_LIVE: Final = 5
-"""Lines of text that arrives, or of a command's output."""
+"""The most lines of arriving text or command output."""
 NAMES: Final = ("head", "tabs", "live", "asks", "said", "foot")
 
 
 class Frame:
-    """The widgets of those lines, from top to bottom.
+    """The widgets of the lines around the lists, from top to bottom.
 
     Args:
         run: Id of the run.
@@ -38,17 +38,17 @@ class Frame:
         self._note: tuple[str, str, float] = ("", "", 0.0)
 
     def say(self, text: str, style: str = "") -> None:
-        """Keep a message, which is shown for a while from the next drawing on."""
+        """Set the message that is shown from the next drawing on, for `NOTE_S`."""
         self._note = (text, style, time.monotonic() + NOTE_S)
 
     def draw(self, watched: Watched | None, feed: Feed, view: str, since: float, reading: str, width: int) -> None:
         """Draw the lines that have changed.
 
         Args:
-            view: Name of the list that is in front.
+            view: Name of the shown list.
             since: Time of the latest step, in seconds since 1970.
             reading: How far earlier steps have been read; "" where all have.
-            width: Of the screen, in cells.
+            width: Width of the screen, in cells.
         """
         width = max(width, 1)
         asked = None if watched is None else watched.asked
@@ -79,7 +79,7 @@ class Frame:
 
 
 def _live(feed: Feed, width: int) -> list[str]:
-    """The end of the text that arrives, or of what the running command writes."""
+    """The end of the arriving text, or else of the running command's output."""
     if feed.live.strip():
         return list(wrapped(feed.live, width))
     if feed.output is None:

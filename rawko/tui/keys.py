@@ -1,4 +1,4 @@
-"""The keys of the view: which action each one is, and the words for it."""
+"""The keys of the view, with their actions and help texts."""
 
 from __future__ import annotations
 

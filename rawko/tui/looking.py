@@ -1,10 +1,10 @@
-"""Looks at a run again and again: its latest steps first, and what was before them once a person wants to see it.
+"""Reads a run repeatedly: its latest steps first, and earlier steps when a person asks for them.
 
     run of 20,000 steps, opened        read from the checkpoint before step 19,801
-    Up at the first step that is there read again with four times as many steps; then with sixteen times
+    Up at the first step shown         read again with four times as many steps; then with sixteen times
     Home, or the list of costs         read from the first step on
 
-The view shows what it has while more is read, and each key is answered in between.
+While more is read, the view shows what it has and answers keys.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ from rawko.app.views.steps import StepView
 from rawko.config import ConfigError, Settings
 
 AT_WORK_S, AT_REST_S = 0.1, 0.5
-"""Seconds between two looks at the run."""
+"""Seconds between two readings of the run, while it works and while it rests."""
 GROWTH: Final = 4
-"""How many times as many steps are there once more are wanted: all readings together cost about one of the last."""
+"""Factor by which each request for earlier steps multiplies the steps read, so that all readings cost about as much as
+the last."""
 
 
 class Viewer(Protocol):
-    """The view, as far as it is given news."""
+    """The parts of the view that receive news."""
 
     def take(self, news: News, watched: Watched) -> None: ...
 
     def take_earlier(self, views: Sequence[StepView], watched: Watched) -> None:
-        """All steps that are there now, earlier ones in front of those that were."""
+        """Show all steps that are read now, including earlier ones than before."""
         ...
 
     def say(self, text: str, style: str = "") -> None: ...
@@ -43,14 +44,14 @@ class Viewer(Protocol):
 
 
 class Looking:
-    """Looks for one view.
+    """Reads the run for one view.
 
     Args:
-        run: Its id; `current` are the settings of its folder.
+        run: Id of the run; `current` are the settings of its folder.
 
     Attributes:
         watched: The run, once it is open.
-        reading: How far earlier steps have been read; "" where none are being read.
+        reading: How far earlier steps have been read; "" while none are being read.
     """
 
     def __init__(self, run: str, current: Settings, viewer: Viewer) -> None:
@@ -63,16 +64,16 @@ class Looking:
         self._wakes = asyncio.Event()
 
     def want_earlier(self, *, all_of_them: bool = False) -> None:
-        """Read steps before those that are there."""
+        """Request steps before the first one read."""
         watched = self.watched
         if watched is None or not watched.joined_at or self._tail is None or (self.reading and not all_of_them):
-            return  # they are there, or being read
+            return  # they were read already, or are being read
         there = watched.reader.last - watched.joined_at
         self._tail = None if all_of_them else max(GROWTH * there, GROWTH * TAIL)
         self._wakes.set()
 
     async def go_on(self) -> None:
-        """Look until the view ends."""
+        """Read the run until the view ends."""
         record = await self._record()
         if record is None:
             return
@@ -87,7 +88,7 @@ class Looking:
                 async with AsyncExitStack() as larger:
                     more = await self._read(record, watched, larger)
                     if more is None:
-                        self._tail = TAIL  # a later wish tries again
+                        self._tail = TAIL  # a later request tries again
                         continue
                     await stack.aclose()
                     stack, watched = larger.pop_all(), more
@@ -97,7 +98,7 @@ class Looking:
             await stack.aclose()
 
     async def _record(self) -> RunRecord | None:
-        """The run's record, as soon as a run that begins here has written it."""
+        """The run's record; for a run that starts in this process, waits until the record is written."""
         while True:
             try:
                 return read_record(self._run, self._current)
@@ -126,7 +127,7 @@ class Looking:
             pass
 
     async def _read(self, record: RunRecord, latest: Watched, stack: AsyncExitStack) -> Watched | None:
-        """The run with as many steps as are wanted, while `latest` is shown; None where they cannot be read now."""
+        """Read the run again with the requested number of steps, while `latest` is shown; None where that fails."""
         self.reading = "reading earlier steps"
         views: list[StepView] = []
         looked = time.monotonic()
@@ -140,7 +141,7 @@ class Looking:
                 if more.outcome == GONE:
                     return None
                 self.reading = f"reading earlier steps, {more.reader.last - more.joined_at:,}"
-                await asyncio.sleep(0.005)  # keys come first
+                await asyncio.sleep(0.005)  # let the loop handle keys
         except ConfigError as error:
             self._viewer.say(str(error), "error")
             return None

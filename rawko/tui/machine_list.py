@@ -1,4 +1,4 @@
-"""The list of the run's machines: which states are lit, and which a person has opened or closed."""
+"""The list of the run's machines: active states are highlighted, and a person can open and close rows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rawko.tui.widgets.lines import Lines
 
 
 class MachineList:
-    """Keeps the outline up to date.
+    """Updates the outline of the machines.
 
     Attributes:
         since: Time of the latest step, in seconds since 1970.
-        is_whole: The run was read from its first step on, so that all visits are known.
+        is_whole: Whether the run was read from its first step, so that all visits are counted.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class MachineList:
         self._touched: dict[tuple[str, str], bool] = {}
 
     def take(self, watched: Watched, agent: str, step: int | None) -> None:
-        """Show the machines after a step; None: after the latest one, where `agent` works now."""
+        """Show the machines after a step; None: after the latest step, with `agent` working."""
         moment = None if step is None else watched.moments.at(step)
         if self._charts is None or self._watched is not watched:
             self._charts = RunCharts(watched.record)
@@ -57,7 +57,7 @@ class MachineList:
     def show(self) -> None:
         """Place the rows; the cursor goes to the innermost active state.
 
-        It stays where a person has put it in this list, as long as the same step is shown.
+        While the list has the focus and the same step is shown, the cursor stays where it is.
         """
         if self._charts is None:
             return
@@ -71,18 +71,18 @@ class MachineList:
         lines.reset(rows, cursor=lines.cursor if is_used else leaves[-1] if leaves else 0, opened=opened)
 
     def unfold(self, row: outline.Row) -> None:
-        """Show the states that are folded away below one."""
+        """Show the states that are folded below a row."""
         self._unfolded.add((row.actor, row.state.name))
         self.show()
 
     def tick(self) -> None:
-        """Draw the seconds of the active states again."""
+        """Redraw the seconds of the active states."""
         for index, row in enumerate(self.lines.items):
             if isinstance(row, outline.Row) and row.is_leaf:
                 self.lines.redraw(index)
 
     def _remember(self) -> None:
-        """What a person has opened or closed by hand stays so."""
+        """Remember the rows that a person has opened or closed by hand."""
         for index, row in enumerate(self.lines.items):
             if isinstance(row, outline.Row):
                 key, is_open = (row.actor, row.state.name), index in self.lines.opened

@@ -1,4 +1,4 @@
-"""What the view reads on request: why a step went where it went, the diff of the files, what a rewind changes."""
+"""What the view reads on request: explanations of steps, diffs of files, changes that a rewind makes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 
 MAX_DIFF_CHARS: Final = 400_000
-"""Of all diffs together that are kept."""
+"""The most characters of all diffs together."""
 _HEAD: Final = "diff --git "
 
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What lies between two snapshots: the files, and the part of the diff of each, as far as it is kept."""
+    """The differences between two snapshots: the changed files, and each file's part of the diff, cut at
+    `MAX_DIFF_CHARS`."""
 
     changes: tuple[FileChange, ...]
     parts: tuple[str, ...]
@@ -27,7 +28,7 @@ class Diff:
 
 
 async def read_why(run: str, current: Settings, step: int) -> Explanation:
-    """Why a step went where it went.
+    """The explanation of a step: why its transitions were taken.
 
     Raises:
         ConfigError: The run or its journal cannot be read any more.
@@ -37,7 +38,7 @@ async def read_why(run: str, current: Settings, step: int) -> Explanation:
 
 
 async def read_files(run: str, current: Settings, step: int | None = None) -> Diff:
-    """What the run has changed until a step, or so far, against its first snapshot.
+    """The changes of files from the run's first snapshot to a step, or to the latest snapshot.
 
     Raises:
         ConfigError: The run or its snapshots cannot be read any more.
@@ -50,7 +51,7 @@ async def read_files(run: str, current: Settings, step: int | None = None) -> Di
 
 
 async def read_setback(run: str, current: Settings, step: int) -> Diff:
-    """What a rewind to a step does to the files, from the latest snapshot on; edits after that are kept, too.
+    """The changes that a rewind to a step makes to the files of the latest snapshot.
 
     Raises:
         ConfigError: There is no such step, or its snapshot is missing.
@@ -71,7 +72,7 @@ async def _between(past: Past, before: Snapshot, after: Snapshot) -> Diff:
 
 
 def parts_of(diff: str, files: int) -> tuple[str, ...]:
-    """The diff of each file, in the order of the files; a long diff is cut, and what is cut says so."""
+    """The diff of each file, in the order of the files; a note marks where a long diff was cut."""
     cut = diff[:MAX_DIFF_CHARS]
     starts = [0] if cut.startswith(_HEAD) else []
     at = cut.find(f"\n{_HEAD}")

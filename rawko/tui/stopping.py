@@ -1,10 +1,10 @@
-"""A view that is stopped (Ctrl-Z, SIGTSTP) gives the terminal back to the shell, and takes it again when it goes on.
+"""Stops the view (Ctrl-Z, SIGTSTP): returns the terminal to the shell, and takes it again on SIGCONT.
 
     Ctrl-Z ──> terminal as the shell had it ──> SIGSTOP ... fg: SIGCONT ──> modes of the view, drawn anew
                                                         ... bg: stopped again, since it needs the terminal
 
-textual does this for its own screen alone, and not for the inline form. What is stopped by SIGSTOP can set nothing back
-before: the shell does that for the jobs it stops, and the view takes its modes again when it goes on.
+textual does this only for its full-screen form, not for the inline form. A process stopped by SIGSTOP cannot restore
+the terminal first: the shell does so for the jobs it stops, and the view sets its own modes again on SIGCONT.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from textual.geometry import Offset
 
 
 class Stopping:
-    """Stops a view and lets it go on. Made before the view's loop runs; `attach` is called in it."""
+    """Stops and continues a view. Create it before the view's loop runs; call `attach` in the loop."""
 
     def __init__(self, app: App[Any]) -> None:
         self._app = app
         self._is_stopped = False
 
     def attach(self) -> None:
-        """Handle the signals, in the place of textual."""
+        """Handle the signals in place of textual."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTSTP, self.stop)
         loop.add_signal_handler(signal.SIGCONT, self._go_on)
 
     def stop(self) -> None:
-        """Give the terminal back, and stop this process until it is in the foreground again."""
+        """Return the terminal to the shell, and stop this process until it is in the foreground again."""
         driver = self._app._driver
         if driver is None or driver.is_headless or self._is_stopped:
             return
@@ -53,7 +53,7 @@ class Stopping:
             self._is_stopped = False
 
     def _go_on(self) -> None:
-        """After SIGCONT: a view that was stopped from outside has lost its modes to the shell."""
+        """Handle SIGCONT: a view that SIGSTOP stopped has lost its terminal modes to the shell."""
         driver = self._app._driver
         if driver is None or driver.is_headless or self._is_stopped or not _is_cooked():
             return
@@ -65,7 +65,7 @@ class Stopping:
             self._is_stopped = False
 
     def _take_terminal(self) -> None:
-        """The view's modes again, and its rows drawn anew where the cursor is now, at the size of now."""
+        """Set the view's terminal modes again, and redraw it at the present cursor and size."""
         driver = self._app._driver
         assert driver is not None
         self._app._previous_cursor_position = Offset(0, 0)
@@ -80,7 +80,7 @@ def _is_in_foreground() -> bool:
 
 
 def _is_cooked() -> bool:
-    """Whether the terminal takes whole lines, as a shell wants it, and this process may change that."""
+    """Whether the terminal is in line mode, as shells set it, and this process may change the mode."""
     with suppress(termios.error, OSError, ValueError):
         return _is_in_foreground() and bool(termios.tcgetattr(sys.stdin.fileno())[3] & termios.ICANON)
     return False

@@ -1,1 +1,1 @@
-"""What a person decides with a key: asked again where work would be lost, then carried out by `rawko.app`."""
+"""The keys that change a run: each asks first where work would be lost, then calls `rawko.app`."""

@@ -1,4 +1,4 @@
-"""What every decision needs: the view, the actions of a person, and dialogs that ask before something is done."""
+"""What every decision uses: the view, the actions on a run, and dialogs that ask before an action."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Host(Protocol):
     def is_done(self) -> bool: ...
 
     def start(self) -> None:
-        """Begin, in the current loop."""
+        """Start the run in the current event loop."""
         ...
 
     def cancel(self) -> None:
-        """Ask it to end; the second time, kill what it has started."""
+        """Cancel the run; the second call kills the processes that the run has started."""
         ...
 
     async def wait(self) -> None:
@@ -36,7 +36,7 @@ class Host(Protocol):
 
 
 class View(Protocol):
-    """The app, as far as decisions need it."""
+    """The parts of the app that decisions use."""
 
     run_id: str
     current: Settings
@@ -57,10 +57,10 @@ class View(Protocol):
 
 
 class Desk:
-    """Asks and tells for one view.
+    """Shows dialogs and messages for one view.
 
     Args:
-        act: As `rawko.app.inspection.acting.Actor`.
+        act: Carries out a person's actions; a `rawko.app.inspection.acting.Actor`.
     """
 
     def __init__(self, app: View, act: Any) -> None:
@@ -74,10 +74,10 @@ class Desk:
 
     @property
     def watched(self) -> Watched:
-        """The run, which is open.
+        """The open run.
 
         Raises:
-            ConfigError: It is not open yet.
+            ConfigError: The run is not open yet.
         """
         if self.app.watched is None:
             raise ConfigError("the run is not open yet")
@@ -85,7 +85,7 @@ class Desk:
 
     @property
     def width(self) -> int:
-        """Cells of a line in a dialog."""
+        """The width in cells of a line in a dialog."""
         return max(min(self.app.size.width * 9 // 10, 120) - 6, 12)
 
     async def show(self, dialog: Dialog) -> Answer:
@@ -95,7 +95,7 @@ class Desk:
         return await self.show(Confirm(title, lines)) is not None
 
     async def ask(self, dialog: Approval | Ask) -> Answer:
-        """Show a dialog about the open question of the run, which is closed once that is answered elsewhere."""
+        """Show a dialog about the run's open question; it closes when the question is answered elsewhere."""
         self._open = dialog
         try:
             return await self.show(dialog)
@@ -103,22 +103,22 @@ class Desk:
             self._open = None
 
     def check_open_dialog(self, asked: Asked | None) -> None:
-        """Close the way to answer a question that is not open any more."""
+        """Close the open dialog where its question is not the run's open question any more."""
         dialog = self._open
         is_same = dialog is not None and asked is not None and asked.number == dialog.number
         if dialog is not None and dialog.is_running and not dialog.is_closed and not is_same:
             dialog.close_question("this question is answered already")
 
     def told(self, text: str, style: str = "") -> list[CellLine]:
-        """A text as lines of a dialog."""
+        """A text as lines of a dialog, wrapped."""
         return [((line, style),) for line in wrapped(text, self.width)]
 
     def said(self, done: Any) -> None:
-        """Say what became of an action."""
+        """Show the result of an action as a message."""
         self.app.say(done.words, "" if done.is_taken else "warning")
 
     def at_work(self) -> list[CellLine]:
-        """Who works where now, as lines of a dialog."""
+        """The agent at work and its active states, as lines of a dialog."""
         if not self.watched.is_at_work:
             return [(("  nothing is at work now", "dim"),)]
         _, states = max(self.watched.reader.fold.configurations.items(), key=lambda one: one[0].count("/"))

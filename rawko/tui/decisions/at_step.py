@@ -1,4 +1,4 @@
-"""What a person does at the step under the cursor: rewind, fork, pin."""
+"""The decisions about the step under the cursor: rewind, fork, pin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rawko.tui.widgets.dialogs import Ask
 from rawko.vocabulary.visible import visible, visible_line
 
 MAX_FILES: Final = 40
-"""Paths that a question about a rewind lists."""
+"""The most paths that the question about a rewind lists."""
 
 
 def _number(desk: Desk) -> int:
@@ -72,7 +72,7 @@ async def pin(desk: Desk) -> None:
 
 
 def _feature(desk: Desk, number: int) -> str:
-    """A name for the file, after the chart of the step."""
+    """A proposed path of the .feature file, named after the chart of the step."""
     step, moment = desk.app.feed.steps.current, desk.watched.moments.at(number)
     if step is None or moment is None:
         return "pinned/steps.feature"

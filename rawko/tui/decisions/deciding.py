@@ -1,4 +1,4 @@
-"""The keys that decide something, each with the function that asks and acts."""
+"""Maps each deciding key to the function that asks and acts."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _WAYS: Final[Mapping[str, Callable[[Desk], Awaitable[None]]]] = {
 
 
 class Deciding:
-    """Decides for one view.
+    """Carries out the decisions of one view.
 
     Args:
-        act: As `rawko.app.inspection.acting.Actor`.
+        act: Carries out a person's actions; a `rawko.app.inspection.acting.Actor`.
     """
 
     def __init__(self, app: View, act: Any) -> None:
@@ -37,18 +37,18 @@ class Deciding:
         self._desk = Desk(app, act)
 
     async def decide(self, what: str) -> None:
-        """Carry out a key; what goes wrong is said, and nothing is lost."""
+        """Carry out the decision of a key; an error is shown as a message."""
         try:
             await _WAYS[what](self._desk)
         except ConfigError as error:
             self._app.say(str(error), "error")
 
     def check_open_dialog(self, asked: Asked | None) -> None:
-        """Close the way to answer a question that is not open any more."""
+        """Close the open dialog where its question is not the run's open question any more."""
         self._desk.check_open_dialog(asked)
 
     async def leave(self, *, is_asking: bool = True) -> None:
-        """Leave; a run that works in this process is cancelled first, after a question."""
+        """Leave the view; a run that works in this process is cancelled first, after a question."""
         host, desk = self._app.host, self._desk
         if host is not None and not host.is_done:
             lines = desk.told("The run works in this window. Leaving cancels it:")

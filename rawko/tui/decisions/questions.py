@@ -1,4 +1,4 @@
-"""Answers to the question that a run waits with. A decision is for the question that was on the screen alone."""
+"""Answers to the run's open question. An answer counts only for the question that was on the screen."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ async def deny(desk: Desk) -> None:
 
 
 def _asked(desk: Desk) -> Asked:
-    """The question that a person can answer here.
+    """The open question that a person can answer here.
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: The run asks nothing, or waits for a larger budget.
     """
     asked = desk.watched.asked
     if asked is None:
@@ -57,7 +57,7 @@ def _proposal(desk: Desk, asked: Asked) -> tuple[str, list[CellLine]]:
 
 
 def _offer(desk: Desk, asked: Asked) -> Offer:
-    """The rule that may be kept for the call: it is offered only where the screen can show all of it."""
+    """The rule that a person may save for this call; offered only where the screen can show all of it."""
     if asked.call is None:
         return Offer()
     found = offered_rule(asked.call, desk.watched.record.settings.workspace)

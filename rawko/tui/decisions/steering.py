@@ -1,4 +1,4 @@
-"""What a person does to a run as it goes: cancel, force an agent, skip a step, tell, retry, resume."""
+"""The decisions about a run at work: cancel, force an agent, skip a step, tell the arbiter, retry, resume."""
 
 from __future__ import annotations
 

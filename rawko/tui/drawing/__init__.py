@@ -1,1 +1,1 @@
-"""What the view shows as lines of styled text: data in, lines out; no widget and no file is touched."""
+"""Draws the parts of the view as lines of styled text: data in, lines out, without widgets or files."""

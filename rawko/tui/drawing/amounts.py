@@ -10,7 +10,7 @@ from rawko.vocabulary.visible import visible_line
 
 
 def clock(seconds: float) -> str:
-    """`7.3s`, `1:05`, `2:03:09`."""
+    """Seconds as `7.3s`, `1:05`, `2:03:09`."""
     if seconds < 60:
         return f"{max(seconds, 0.0):.1f}s"
     minutes, rest = divmod(int(seconds), 60)
@@ -19,19 +19,19 @@ def clock(seconds: float) -> str:
 
 
 def money(cost: float | None) -> str:
-    """`$0.0123`; nothing where none was counted."""
+    """A cost as `$0.0123`; "" for None."""
     return "" if cost is None else f"${cost:.4f}"
 
 
 def count(tokens: int) -> str:
-    """`950`, `12.3k`, `4.56M`."""
+    """Tokens as `950`, `12.3k`, `4.56M`."""
     if tokens < 1_000:
         return str(tokens)
     return f"{tokens / 1_000:.1f}k" if tokens < 1_000_000 else f"{tokens / 1_000_000:.2f}M"
 
 
 def lines_changed(files: Sequence[FileChange]) -> list[Span]:
-    """`+12 −3` of some files."""
+    """The added and removed lines of some files, as `+12 −3`."""
     added, removed = sum(one.added_lines for one in files), sum(one.removed_lines for one in files)
     found: list[Span] = [(f" +{added}", "added")] if added else []
     return found + ([(f" −{removed}", "removed")] if removed else [])

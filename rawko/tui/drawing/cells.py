@@ -1,4 +1,4 @@
-"""Lines of styled text as cells of a screen. Texts are made visible by their caller and are never read as markup."""
+"""Lines of styled text as cells of a screen. Callers make control characters visible; no text is read as markup."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def style_of(name: str, background: str = "") -> Style:
 
 
 def strip_of(line: CellLine, width: int, background: str = BACKGROUND) -> Strip:
-    """A line as exactly `width` cells: cut, or filled up."""
+    """A line cut or padded to exactly `width` cells."""
     segments = [Segment(text, style_of(name, background)) for text, name in line if text]
     return Strip(segments).adjust_cell_length(width, style_of("", background))
 
@@ -57,7 +57,7 @@ def width_of(text: str) -> int:
 
 
 def fitted(text: str, width: int) -> str:
-    """A one-line text in at most `width` cells; a cut one ends with "…"."""
+    """A one-line text cut to at most `width` cells; a cut text ends with "…"."""
     if width <= 0:
         return ""
     if width_of(text) <= width:
@@ -66,7 +66,7 @@ def fitted(text: str, width: int) -> str:
 
 
 def padded(text: str, width: int) -> str:
-    """A one-line text in exactly `width` cells."""
+    """A one-line text cut or padded to exactly `width` cells."""
     found = fitted(text, width)
     return found + " " * (width - width_of(found))
 
@@ -74,7 +74,7 @@ def padded(text: str, width: int) -> str:
 def wrapped(text: str, width: int) -> Iterator[str]:
     """A text of several lines, each at most `width` cells: broken at spaces, long words anywhere.
 
-    Going-on lines are indented as the line that they go on:
+    Continuation lines are indented like the line they continue:
 
         - one two three         - one two
                           ->      three      (width 9)
@@ -111,7 +111,7 @@ def _broken(line: str, width: int) -> Iterator[str]:
 
 
 def _split(word: str, width: int) -> tuple[str, str]:
-    """As many characters of a word as fit, at least one; and the rest."""
+    """The longest beginning of a word that fits, at least one character, and the rest."""
     if word.isascii():
         at = max(width, 1)
         return word[:at], word[at:]
@@ -124,12 +124,12 @@ def _split(word: str, width: int) -> tuple[str, str]:
 
 
 def plain(lines: Iterable[CellLine]) -> str:
-    """Lines without their styles."""
+    """The text of lines, without their styles."""
     return "\n".join("".join(text for text, _ in line) for line in lines)
 
 
 def block(texts: Iterable[str], style: str = "", indent: int = 0) -> Sequence[CellLine]:
-    """Lines of one style."""
+    """Texts as lines of one style, indented by `indent` cells."""
     margin = " " * indent
     return [((margin + text, style),) for text in texts]
 

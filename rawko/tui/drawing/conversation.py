@@ -1,4 +1,4 @@
-"""How an entry of the conversation is drawn: texts whole, prompts and tool calls folded until they are opened."""
+"""Draws entries of the conversation: texts in full, prompts and tool calls folded until they are opened."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _heading(entry: Entry, style: str) -> list[CellLine]:
 
 
 def _markdown(text: Excerpt, width: int) -> Iterator[CellLine]:
-    """Text of a model: headings and code stand out; no other markup is read."""
+    """A model's text, with headings and code highlighted; no other markup is interpreted."""
     is_code = False
     for source in _whole(text).split("\n"):
         is_fence = source.lstrip().startswith("```")

@@ -1,4 +1,4 @@
-"""How a changed file and its diff are drawn."""
+"""Draws a changed file and its diff."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rawko.vocabulary.snapshot import FileChange
 from rawko.vocabulary.visible import visible_line
 
 MAX_DIFF_LINES: Final = 2_000
-"""Of a diff that is unfolded in a list."""
+"""The most lines of an unfolded diff."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def draw_file(file: File, width: int, is_open: bool) -> Sequence[CellLine]:
 
 
 def diff_lines(text: str, width: int) -> list[CellLine]:
-    """A unified diff, wrapped and coloured; a long one is cut with a count of what is left out."""
+    """A unified diff, wrapped and coloured; a long diff is cut, with the number of lines left out."""
     if not text:
         return []
     sources = text.removesuffix("\n").split("\n")

@@ -1,4 +1,4 @@
-"""The lines around the lists: the run's head, the tabs, the open question, the keys."""
+"""Draws the lines around the lists: the run's head, the tabs, the open question, the keys."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _STYLES: Mapping[str, str] = {"running": "active", "success": "ok", GONE: "error
 def head_line(
     run: str, watched: Watched | None, working: str, seconds: float, since: float, reading: str, width: int
 ) -> CellLine:
-    """The first line: outcome, task, who works where since when, tokens, cost, time.
+    """The first line: outcome, task, working agent, its state and for how long, tokens, cost, time.
 
     Args:
         working: The agent that works, or "".
-        seconds: Of the latest step, since the run's first.
+        seconds: Time of the latest step, from the run's first step.
         since: Time of the latest step, in seconds since 1970.
         reading: How far earlier steps have been read; "" where all have.
     """
@@ -60,10 +60,11 @@ def _facts(watched: Watched, working: str, seconds: float, since: float) -> Iter
 
 
 def tabs_line(view: str, width: int, *, is_narrow: bool, step: int | None = None, last: int = 0) -> CellLine:
-    """The views with their numbers. On a narrow screen the machine is one of them, and only the shown one is named.
+    """The tabs: views with their numbers. On a narrow screen the machine is a tab too, and only the shown view has a
+    title.
 
     Args:
-        step: The step that all lists show; None where they show what is now. `last` is the latest step's number.
+        step: The step that all lists show; None for the present. `last` is the number of the latest step.
     """
     spans: list[Span] = []
     for name in VIEWS if is_narrow else VIEWS[1:]:
@@ -85,7 +86,7 @@ def _past_words(step: int, last: int) -> Iterator[str]:
 
 
 def question_lines(asked: Asked | None, width: int) -> Sequence[CellLine]:
-    """What a person is asked, in short, and the key for it."""
+    """The open question in short, and the key that answers it."""
     if asked is None:
         return ()
     if asked.kind == "budget":
@@ -101,7 +102,7 @@ def question_lines(asked: Asked | None, width: int) -> Sequence[CellLine]:
 
 
 def foot_line(width: int, *, has_question: bool) -> CellLine:
-    """As many keys as fit."""
+    """The keys, as many as fit."""
     spans: list[Span] = []
     used = 0
     for key, told in ((("a", "answer"),) if has_question else ()) + FOOT:

@@ -1,9 +1,9 @@
-"""A run's charts as one outline: the orchestrator's states, and below the state that runs an agent the agent's states.
+"""The outline of a run's charts: the orchestrator's states, with an agent's states below the state that invokes it.
 
-● executing                        active states are lit, with how often they were entered
+● executing                        active states are highlighted, with their number of entries
 │ ● steerable
-│ │ CANCEL → cancelled             what can happen now stands below them
-│ agent_loop                       the agent's machine, as long as it is at work
+│ │ CANCEL → cancelled             possible transitions are listed below them
+│ agent_loop                       the agent's machine, while it works
 │ │ ● thinking  ×3  8s
 ○ evaluating
 """
@@ -20,7 +20,7 @@ from rawko.tui.drawing.cells import CellLine, Span, fitted, width_of, wrapped
 from rawko.vocabulary.visible import visible_line
 
 MANY_STATES: Final = 80
-"""States of a chart from which on compound states that are not active are folded."""
+"""The number of states from which a chart's inactive compound states are folded."""
 _KINDS: Final = {
     "parallel": "∥",
     "final": "◉",
@@ -31,10 +31,10 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A state of one machine, in its place in the outline.
+    """A state of one machine, as a row of the outline.
 
     Attributes:
-        below: States that are folded away below it.
+        below: The number of states folded below this row.
     """
 
     actor: str
@@ -48,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A machine whose chart cannot be read: its active states alone."""
+    """A machine whose chart cannot be read; only its active states are known."""
 
     actor: str
     states: tuple[str, ...]
@@ -61,13 +61,13 @@ def rows_of(
     problems: Mapping[str, str],
     unfolded: frozenset[tuple[str, str]] = frozenset(),
 ) -> list[Row | Unknown]:
-    """The outline.
+    """The rows of the outline.
 
     Args:
-        charts: By actor.
+        charts: Charts by actor.
         configurations: Active states by actor; the root's is "root".
-        problems: Why an actor's chart cannot be read.
-        unfolded: Folded states, by actor and name, that a person has opened.
+        problems: Reasons why charts cannot be read, by actor.
+        unfolded: States that a person has unfolded, by actor and name.
     """
     root = next((actor for actor in configurations if "/" not in actor), "root")
     return list(_machine(root, 0, charts, configurations, problems, unfolded))
@@ -123,10 +123,11 @@ def draw(
     *,
     is_whole: bool = True,
 ) -> Sequence[CellLine]:
-    """The lines of a row; of an open one also its transitions.
+    """The lines of a row; an open row includes its transitions.
 
     Args:
-        visits: How often each state was entered, by chart and state; of a part of the run where `is_whole` is False.
+        visits: Number of entries by chart and state; where `is_whole` is False, only of the part of the run that was
+            read.
         since: How long the run has been in its latest state, such as "8s".
     """
     if isinstance(row, Unknown):
@@ -168,7 +169,7 @@ def _margin(depth: int) -> str:
 def _transition(
     one: Transition, margin: str, timers: Mapping[str, After], width: int, *, is_lit: bool
 ) -> Sequence[CellLine]:
-    """One line; where that is too narrow the actions are left out, then the target gets a line of its own."""
+    """A transition on one line; where it is too long, actions are left out, then the target gets its own line."""
     events = " | ".join(visible_line(event_text(event, timers)) for event in one.events) or "always"
     spans: list[Span] = [(f"{margin}↳ ", "faint"), (events, "event" if is_lit else "dim")]
     if one.guard is not None:

@@ -1,4 +1,4 @@
-"""How a step of the plan, and a row of what was used, are drawn."""
+"""Draws steps of the plan, and rows of the usage list."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def draw_plan(step: PlanStep, width: int, is_open: bool) -> Sequence[CellLine]:
 
 @dataclass(frozen=True, slots=True)
 class SpentRow:
-    """What an agent used in a state; `state` is "" for all of an agent, `agent` too for the whole run."""
+    """Usage of an agent in a state; `state` is "" for an agent's total, and `agent` is "" too for the whole run's."""
 
     agent: str
     state: str

@@ -1,4 +1,4 @@
-"""How a step is drawn: one line, and unfolded why it went where it went."""
+"""Draws a step: on one line, and unfolded with the reasons for its transitions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rawko.vocabulary.shown_states import shown_states
 from rawko.vocabulary.visible import visible, visible_line
 
 WIDE: Final = 64
-"""Cells from which on a step has columns for its time, agent and tokens."""
+"""Width in cells from which a step has columns for its time, agent and tokens."""
 _MARKS: Final[Mapping[StepKind, tuple[str, str]]] = {
     StepKind.START: ("▶", "strong"),
     StepKind.MODEL: ("✎", "agent"),
@@ -39,14 +39,14 @@ _VERDICTS: Final = {"taken": ("✓", "ok"), "guard": ("✗", "error")}
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step in the list: its view, and what was read of it once it was unfolded."""
+    """A step in the list: its view, and its explanation once that was read for the unfolded step."""
 
     view: StepView
     detail: Explanation | str | None = None
 
 
 def draw_step(step: Step, width: int, is_open: bool, is_left_behind: bool = False) -> Sequence[CellLine]:
-    """A step; `is_left_behind`: by a rewind."""
+    """The lines of a step; `is_left_behind`: a rewind left the step behind."""
     view = step.view
     mark, style = _MARKS[view.kind]
     if view.is_error:

@@ -1,4 +1,4 @@
-"""Values of a machine's context as plain data, near to YAML: in one line, as a block of lines, and what has changed.
+"""Context values as text close to YAML: on one line, as a block of lines, and as a list of changes.
 
     flow({"tool": "bash", "tries": [1, None]})      {tool: bash, tries: [1, null]}
     block_of({"tool": "bash", "tries": [1, None]})  tool: bash
@@ -9,7 +9,7 @@
                                                     plan.at: 0 → 1
                                                     plan.steps.1 + b
 
-Values may have megabytes: no more is read of one than is shown.
+Values may have megabytes: only the part that is shown is read.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from rawko.app.views.words import line as one_line
 from rawko.cutting import cut
 
 MAX_LINES: Final = 14
-"""Lines of one value; what has more says so."""
+"""The most lines of one value; an extra line marks that more were left out."""
 MAX_LEAVES: Final = 4_000
-"""Values in a list or mapping whose changes are told one by one; of a larger one it is told in one line."""
+"""The most values in a list or mapping whose changes are listed one by one; a larger one gets one line."""
 FLOW_CHARS: Final = 80
 LINE_CHARS: Final = 110
-"""Of one line of a block."""
+"""The most characters of a line of a block."""
 MAX_DEPTH: Final = 20
-"""Lists and mappings in each other; what is deeper is told in one line."""
+"""The most nesting levels; deeper values are shown on one line."""
 MORE: Final = "…"
 _LIKE_ANOTHER: Final = re.compile(r"(?i:null|true|false|~|[-+.]?\d[\d_.]*(e[-+]?\d+)?|)")
-"""Texts that would read as another value without quotes."""
+"""Matches texts that YAML would read as another type without quotes."""
 
 
 def flow(value: Any, chars: int = FLOW_CHARS) -> str:
-    """A value in one line of at most so many characters."""
+    """A value on one line of at most `chars` characters."""
     found: list[str] = []
     length = 0
     for piece in _pieces(value):
@@ -49,12 +49,12 @@ def flow(value: Any, chars: int = FLOW_CHARS) -> str:
 
 
 def block_of(value: Any, most: int = MAX_LINES) -> list[str]:
-    """A value as lines, at most so many and one that says that there are more."""
+    """A value as at most `most` lines, and one more where lines were left out."""
     return _some(_block(value, ""), most)
 
 
 def changes_of(name: str, before: Any, after: Any, most: int = MAX_LINES) -> list[str]:
-    """What differs between two values of a field, one line for each place; see the module."""
+    """The differences between two values of a field, one line per place; the module has an example."""
     if is_filled(before) and is_filled(after):
         old, new = _leaves(before), _leaves(after)
         if old is not None and new is not None:
@@ -65,7 +65,7 @@ def changes_of(name: str, before: Any, after: Any, most: int = MAX_LINES) -> lis
 
 
 def is_filled(value: Any) -> bool:
-    """Whether it is a mapping or list with something in it."""
+    """Whether a value is a mapping or list that is not empty."""
     return isinstance(value, Mapping | list | tuple) and bool(value)
 
 
@@ -125,7 +125,7 @@ def _short(value: Any) -> str:
 
 
 def _leaves(value: Any) -> dict[tuple[str, ...], Any] | None:
-    """Each value in it, by its place; None where there are more than `MAX_LEAVES`."""
+    """Each scalar in a value by its path; None where there are more than `MAX_LEAVES`."""
     found = dict(islice(_walk(value, ()), MAX_LEAVES + 1))
     return found if len(found) <= MAX_LEAVES else None
 

@@ -1,4 +1,4 @@
-"""Dialogs: a question to be answered, a yes or no before something is lost, a line of text, a choice, the keys."""
+"""Dialogs: an answer to a question, a confirmation, a line of text, a choice, the list of keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rawko.tui.drawing.cells import CellLine, fitted, wrapped
 from rawko.tui.widgets.lines import Lines
 
 Answer = tuple[str, str] | None
-"""Kind ("answer", "approve", "deny", "rule") and text; None where the dialog was left."""
+"""Kind ("answer", "approve", "deny", "rule") and text; None where a person left the dialog."""
 
 
 def _draw_line(line: CellLine, width: int, is_open: bool) -> Sequence[CellLine]:
@@ -24,7 +24,7 @@ def _draw_line(line: CellLine, width: int, is_open: bool) -> Sequence[CellLine]:
 
 
 class Dialog(ModalScreen[Answer]):
-    """A frame with a title, lines that scroll, a field where text is asked for, and the keys."""
+    """A frame with a title, scrolling lines, an optional text field, and the keys."""
 
     DEFAULT_CSS = """
     Dialog { align: center middle; background: #0b0e13 70%; }
@@ -81,7 +81,7 @@ class Dialog(ModalScreen[Answer]):
         self.query_one("#told", Lines).focus()
 
     def close_question(self, why: str) -> None:
-        """The question is not open any more: no key decides now."""
+        """Disable the dialog's keys, because its question is not open any more; `why` is shown."""
         self.is_closed = True
         self.query_one(".note", Static).update(Content(f"{why}; Escape closes this"))
 
@@ -90,7 +90,7 @@ class Dialog(ModalScreen[Answer]):
 
 
 class Confirm(Dialog):
-    """A yes or no to something that loses work."""
+    """A confirmation before an action that loses work."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "yes", show=False),
@@ -105,13 +105,13 @@ class Confirm(Dialog):
 
 
 class Approval(Dialog):
-    """A tool call to be allowed or refused, with all that it would do.
+    """A tool call to allow or refuse, with everything it would do.
 
     Args:
-        rule: The rule that `r` keeps, which is shown; "" where none is offered. `why_not` says then why.
+        rule: The rule that `r` saves, shown in the dialog; "" where none is offered, for the reason `why_not`.
 
     Attributes:
-        number: Of the question; the answer is for it alone.
+        number: Number of the question that the answer is for.
     """
 
     KEYS: Final = "o once · t this tool · w always · d deny · n no, with a reason · Escape later"
@@ -165,7 +165,7 @@ class Approval(Dialog):
 
 
 class Ask(Dialog):
-    """A line of text: the answer to a question, a message, the task of a fork."""
+    """A line of text: an answer, a message, the task of a fork."""
 
     def __init__(
         self,
@@ -197,7 +197,7 @@ class Ask(Dialog):
 
 
 class Choose(Dialog):
-    """One of several things."""
+    """A choice from a list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "take", show=False, priority=True),
@@ -216,7 +216,7 @@ class Choose(Dialog):
 
 
 class Help(Dialog):
-    """All keys."""
+    """The list of all keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q,question_mark,enter", "leave", show=False)]
 

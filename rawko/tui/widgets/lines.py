@@ -1,6 +1,7 @@
-"""A list of items on the screen, each one line or more: only what is seen is drawn, however many there are.
+"""A list widget whose items have one or more lines; it draws only the visible items.
 
-An update costs what is new. Unfolding an item costs what is open, in a list whose closed items have one line each.
+An update costs as much as its new items. Unfolding costs as much as the open items, in a list whose closed items have
+one line each.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ Item = TypeVar("Item")
 CURSOR: Final = "#2a3342"
 CURSOR_WITHOUT_FOCUS: Final = "#20252e"
 MAX_DRAWN: Final = 400
-"""Items whose lines are kept."""
+"""The most items whose drawn lines are cached."""
 
 
 class Lines(ScrollView, Generic[Item], can_focus=True):
     """A list with a cursor, whose items unfold.
 
     Args:
-        draw: The lines of an item: (item, width, whether it is open). At least one line.
-        is_flat: A closed item is one line, so that it need not be drawn to be placed.
+        draw: The lines of an item, at least one: (item, width, is_open).
+        is_flat: Whether closed items have one line each, so that they are placed without being drawn.
         empty: Shown while there are no items.
-        follows: The cursor goes to each new item, until a person moves it away from the last one.
+        follows: Whether the cursor moves to new items while it is at the last one.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -47,7 +48,7 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
     ]
 
     class Unfolded(Message):
-        """An item was opened; what it shows may have to be read first."""
+        """An item was opened; its content may have to be read first."""
 
         def __init__(self, lines: Lines[object], index: int) -> None:
             super().__init__()
@@ -62,10 +63,10 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
             self.lines = lines
 
     class AtTop(Message):
-        """A person wants to see what is above the first item, or the very first (`is_home`).
+        """A person moved up beyond the first item, or pressed Home (`is_home`).
 
         Attributes:
-            was_there: The cursor stood at the first item already.
+            was_there: Whether the cursor was at the first item before.
         """
 
         def __init__(self, lines: Lines[object], *, is_home: bool = False, was_there: bool = True) -> None:
@@ -100,7 +101,7 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
 
     @property
     def is_at_end(self) -> bool:
-        """The cursor stands at the last item, where it stays as items come."""
+        """Whether the cursor is at the last item, where it stays when items are added."""
         return self.cursor >= len(self.items) - 1
 
     @property
@@ -131,7 +132,7 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         self.refresh()
 
     def reset(self, items: Sequence[Item], *, cursor: int | None = None, opened: set[int] | None = None) -> None:
-        """Replace all items; the cursor stays where it was, or goes to the end where it follows."""
+        """Replace all items; the cursor keeps its index, or goes to the end where it follows the end."""
         was_last = self.cursor >= len(self.items) - 1
         self.items = list(items)
         self.opened = opened or set()
@@ -147,7 +148,7 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         self.refresh()
 
     def redraw(self, index: int | None = None) -> None:
-        """Draw an item again, or all: what they show has changed, though not the items."""
+        """Draw an item again, or all items: their content has changed, but not the list."""
         if index is None:
             self._drawn.clear()
             self._place(0)
@@ -156,7 +157,7 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         self.refresh()
 
     def repaint(self) -> None:
-        """Draw again what is seen: what the items show has changed, though not how many lines they have."""
+        """Draw the visible items again: their content has changed, but not their number of lines."""
         self._drawn.clear()
         self.refresh()
 
@@ -172,7 +173,7 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
 
     def _lines_of(self, index: int) -> int:
         if not self._width or (self._is_flat and index not in self.opened):
-            return 1  # without a width it is not on the screen, and placed when it comes there
+            return 1  # not on the screen yet; placed again once it has a width
         return len(self._lines(index))
 
     def _lines(self, index: int) -> Sequence[CellLine]:
@@ -185,7 +186,7 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         return found
 
     def _place(self, start: int) -> None:
-        """Places of the items from one on."""
+        """Place the items from `start` on."""
         for index in [index for index in self._drawn if index >= start]:
             del self._drawn[index]
         count = len(self.items)
@@ -200,7 +201,7 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         self._fit()
 
     def _fit(self) -> None:
-        """Place the items for the width that there is now; what was in sight stays there."""
+        """Place the items for the present width; the cursor's item stays visible."""
         width = self.scrollable_content_region.width
         if width != self._width or self._is_outdated:
             self._width, self._is_outdated = width, False
@@ -247,7 +248,7 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         self.scroll_to_region(Region(0, top, 1, height), animate=False, immediate=True, force=True)
 
     def action_move(self, by: int, *, is_whole: bool = False) -> None:
-        """Move by lines within an item that is higher than the page, else to the next one; `is_whole`: always to it."""
+        """Scroll within an item that is higher than the page, else move to the next item; `is_whole`: always move."""
         if not self.items:
             return
         if is_whole:

@@ -1,10 +1,10 @@
-"""Where the items of a list begin, by lines, when most items have one line.
+"""The first line of each item in a list where most items have one line.
 
     items    a  b(3 lines)  c  d        tops  0 1 4 5
-    Only b is kept: it has 2 lines more than one. The top of d is its index, 3, and the 2 lines more before it.
+    Only b is stored: it has 2 lines more than one. The top of d is its index, 3, and the 2 lines more before it.
     Line 2 belongs to b: b begins at line 1 and ends before line 4.
 
-Nothing here grows with the number of items, only with those that have more lines than one.
+Memory and time depend only on the items with more than one line.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Places:
         return self._count + self._more[-1]
 
     def place(self, start: int, count: int, heights: Iterable[tuple[int, int]]) -> None:
-        """Place the items from one on.
+        """Place the items from `start` on.
 
         Args:
-            count: Of all items.
-            heights: Index and lines of items from `start` on, in order; the others have one line.
+            count: The number of all items.
+            heights: Index and number of lines of items from `start` on, in order; items not listed have one line.
         """
         kept = bisect_left(self._items, start)
         del self._items[kept:], self._tops[kept:], self._more[kept + 1 :]
@@ -44,17 +44,17 @@ class Places:
                 self._more.append(self._more[-1] + height - 1)
 
     def top(self, index: int) -> int:
-        """The line in which an item begins."""
+        """The first line of an item."""
         return index + self._more[bisect_left(self._items, index)]
 
     def lines(self, index: int) -> int:
-        """The lines of an item."""
+        """The number of lines of an item."""
         at = bisect_left(self._items, index)
         is_higher = at < len(self._items) and self._items[at] == index
         return 1 + (self._more[at + 1] - self._more[at] if is_higher else 0)
 
     def at(self, line: int) -> int:
-        """The item to which a line belongs; for a line past the end the last item."""
+        """The item that a line belongs to; the last item for a line past the end."""
         before = bisect_right(self._tops, line)
         if before:
             higher = self._items[before - 1]
