@@ -1,9 +1,9 @@
-"""The inspector for a program of one's own: shows its actors as they run, in the pages of `rawko serve`.
+"""The inspector for your own program: shows its actors while they run, in the pages of `rawko serve`.
 
     with rawko.inspect.serve(actor) as inspector:
         print(inspector.link)
 
-Needs the extra "web", and nothing until it is called.
+Needs the extra "web"; nothing is imported before `serve` is used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Puts the inspector of actors together: the pages of `rawko serve`, what they ask, the numbered stream."""
+"""Builds the web application of the actors' inspector: pages of `rawko serve`, data for them, the numbered stream."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from rawko.web.pages import packed
 
 
 def make_app(parts: Parts, bridge: str | None = None) -> Starlette:
-    """The inspector of some trees of actors.
+    """The application that inspects some trees of actors.
 
     Args:
-        bridge: Address of a WebSocket that gets the stream in Stately's wire format.
+        bridge: Address of a WebSocket that receives the stream in Stately's wire format.
     """
     trees, feed = parts.trees, parts.feed
 
@@ -67,7 +67,7 @@ def make_app(parts: Parts, bridge: str | None = None) -> Starlette:
 
 
 def _index(allows_events: bool) -> bytes:
-    """The first page, which says that it shows actors, and whether events may be sent."""
+    """The first page, with attributes that tell its script to show actors, and whether events may be sent."""
     content = gzip.decompress(packed("index.html") or b"")
     marked = b' data-shows="actors" data-events="%s"' % (b"yes" if allows_events else b"no")
     return content.replace(ROOT_TAG, ROOT_TAG + marked, 1)

@@ -1,8 +1,8 @@
-"""Everything about one row: how its transitions were chosen, what guards read, context before and after, effects.
+"""Details of a row: candidate transitions, values that guards read, context before and after, effects.
 
-The machines are brought to the moment before the row, from the latest whole state that is kept, and take it once more.
-Guards and actions are pure by contract, and nothing that a step asks for is begun. Where they are not pure, or where no
-whole state is kept, what the row itself says is shown, with the reason.
+The machines are restored from the latest stored snapshot before the row, replayed up to the row, and take its step
+again. Guards and actions are pure by contract, and effects of the step are not carried out. Where functions are not
+pure, or no snapshot is stored, only the row itself is shown, with the reason.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from rawko.runtime.replay.replay import ReplayError, ReplayTree
 class Details:
     """Explains the rows of one recording.
 
-    The machines stay where they are after a look: the next row costs one step, not a way from the last whole state.
+    The replayed machines stay at the row explained last: the next row then costs one step, not a replay from a
+    snapshot.
     """
 
     def __init__(self, recording: Recording) -> None:
@@ -32,7 +33,7 @@ class Details:
         self._lock = threading.Lock()
 
     def of(self, number: int) -> dict[str, Any] | None:
-        """A row as the pages' detail shows it; None where it is not kept."""
+        """A row as shown in the page's detail; None where the row is not stored."""
         event = self._recording.row(number)
         if event is None:
             return None
@@ -59,8 +60,8 @@ class Details:
         """The machines right before a row.
 
         Raises:
-            ReplayError, InterpreterError: A row on the way comes out otherwise than it did.
-            _NotKept: No whole state before it is kept.
+            ReplayError, InterpreterError: Replaying a row gives another result than the recording.
+            _NotKept: No snapshot before the row, or not all rows up to it, are stored.
         """
         recording = self._recording
         checkpoint = recording.checkpoint_at(number - 1)
@@ -84,7 +85,7 @@ class Details:
         return tree
 
     def _end(self, number: int, event: dict[str, Any]) -> dict[str, Any]:
-        """A row that is no step."""
+        """The details of a row that is not a step."""
         about = {key: value for key, value in event.items() if key not in ("type", "actor", "time", "seq")}
         told = {
             "step": number,
@@ -104,10 +105,10 @@ class Details:
 
 
 def _fields(tree: ReplayTree, actor: str) -> dict[str, Any] | None:
-    """The whole context of an actor now; None where it has ended with the step."""
+    """The whole context of an actor now; None where the actor has ended."""
     machine = dict(tree.root.walk()).get(actor)
     return None if machine is None else thaw(dict(machine.interpreter.context))
 
 
 class _NotKept(Exception):
-    """The way to a row is not kept."""
+    """A row or snapshot needed for a replay is not stored."""

@@ -1,7 +1,7 @@
-"""Reaches into the program's event loop: asks what its actors would take, sends them an event, takes their state.
+"""Calls into the program's event loop: asks which events its actors would take, sends events, takes snapshots.
 
-An actor belongs to the thread of its loop. Everything here runs there, between two steps, and the server waits for it
-with a bound: a loop that is blocked is reported, never waited for.
+An actor belongs to the thread of its loop. All code here runs in that loop, between two steps, and the server waits for
+it with a timeout: a blocked loop is reported as an error.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ T = TypeVar("T")
 
 
 async def events(source: Source, given: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-    """The events that each running actor knows, each with why it would not be taken now; "" where it would.
+    """The events that each running actor knows, each with the reason why it would not be taken now; "" where it would.
 
     Args:
-        given: Data of the event that a person means to send: {"actor", "event", "data"}; others are asked without data.
+        given: An event that a person wants to send: {"actor", "event", "data"}; all others are checked without data.
 
     Raises:
         ConfigError: The program does not answer.
@@ -69,7 +69,8 @@ def _words(refusal: Refusal) -> str:
 
 
 def sendable(chart: Chart) -> list[str]:
-    """The events that a person may send: those of the chart's transitions that come from outside."""
+    """The events that a person may send: events of the chart's transitions, without those that the machine itself
+    raises."""
     names = dict.fromkeys(name for transition in chart.transitions for name in transition.events)
     return [name for name in names if not name.startswith(_OWN) and "*" not in name]
 
@@ -78,10 +79,10 @@ _OWN: Final = ("after.", "done.", "each.", "error.")
 
 
 async def send(source: Source, path: str, name: str, data: Mapping[str, Any]) -> tuple[str, bool]:
-    """Send an event to an actor; what became of it in words, and whether it was taken.
+    """Send an event to an actor; returns the result in words, and whether the event was taken.
 
     Raises:
-        ConfigError: There is no such actor, the event is refused, or the program does not answer.
+        ConfigError: No such actor runs, the event is refused, or the program does not answer.
     """
     return await _there(source, _send(source, path, name, data), 1.0)
 
@@ -104,10 +105,10 @@ async def _send(source: Source, path: str, name: str, data: Mapping[str, Any]) -
 
 
 async def whole_state(source: Source) -> tuple[int, Mapping[str, Any]]:
-    """The whole tree between two steps, and the number of the latest row then.
+    """A snapshot of the whole tree between two steps, and the number of the latest row at that time.
 
     Raises:
-        ConfigError: It has ended, it cannot be told as JSON, or the program does not answer.
+        ConfigError: The actor has ended, its state cannot be written as JSON, or the program does not answer.
     """
     return await _there(source, _whole_state(source))
 
@@ -129,10 +130,10 @@ def _root(source: Source) -> Actor:
 
 
 async def _there(source: Source, work: Coroutine[Any, Any, T], more_s: float = 0.0) -> T:
-    """Run something in the loop of the program.
+    """Run a coroutine in the event loop of the program.
 
     Raises:
-        ConfigError: It does not run, or does not answer in time.
+        ConfigError: The actor does not run, or the program does not answer in time.
     """
     actor = source.actor
     loop = None if actor is None or actor.is_ended else actor.loop

@@ -1,9 +1,9 @@
-"""What a tree of actors has done, as far as it is kept: filled in the program's thread, read in the server's.
+"""The recorded rows of a tree of actors: written in the program's thread, read in the server's thread.
 
-All that the program pays for is one append to a bounded list per event of its inspection stream. Everything else, from
-words to candidates of transitions, is worked out in the server's thread once a page asks for it.
+The program pays one append to a bounded list per inspection event. Everything else, such as texts and candidate
+transitions, is computed in the server's thread when a page asks for it.
 
-Rows count from 1. Once more than `kept` have come, the oldest are dropped; their numbers stay taken:
+Rows count from 1. Beyond `kept` rows the oldest are dropped; the numbers of the others do not change:
 
     kept 3, rows 1 2 3 4 5:  first = 3, last = 5
 """
@@ -23,29 +23,30 @@ from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.journal import StepRecord
 
 KEPT: Final = 20_000
-"""Rows that are kept of one tree."""
+"""The most rows that are stored per tree."""
 MAX_ACTORS: Final = 500
-"""Actors of one tree that get a drawing and a place in the tree; of later ones the rows alone are shown."""
+"""The most actors of a tree that get a drawing and an entry in the list of actors; later actors only have rows."""
 CHECKPOINT_EVERY: Final = 2_000
-"""Rows between two whole states, at least: a look at a row takes the steps since the latest once more."""
+"""The least number of rows between two snapshots; explaining a row replays the rows since the latest snapshot before
+it."""
 MAX_CHECKPOINTS: Final = 12
 _ROWS: Final = frozenset({"step", "undelivered", "crashed", "stopped", "done"})
 _ENDS: Final = frozenset({"crashed", "stopped", "done"})
 
 Row: TypeAlias = tuple[InspectionEvent, InspectionEvent | None]
-"""An event; and of an actor's first one the event that introduced the actor."""
+"""An event, with the event that introduced the actor if this is the actor's first."""
 
 
 @dataclass(slots=True)
 class Known:
-    """One actor that took part.
+    """An actor of the recording.
 
     Attributes:
-        place: Its number in the order in which actors began.
-        chart: None where the program's stream has forgotten it before the inspector came.
-        opening: The event that introduced it.
+        place: Its number, in the order in which actors started.
+        chart: Its chart; None where the program's stream dropped the chart before the inspector was attached.
+        opening: The inspection event that introduced the actor.
         end: "done", "crashed" or "stopped"; "" while it runs.
-        configuration: Its active states after the latest row.
+        configuration: Active states after its latest row.
     """
 
     path: str
@@ -58,7 +59,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How the root machine was begun, so that its steps can be taken once more."""
+    """The chart, bindings and input with which the root machine started, for replays."""
 
     chart: Chart
     bindings: Bindings
@@ -68,18 +69,18 @@ class Origin:
 
 @dataclass(slots=True)
 class Recording:
-    """The rows of one tree.
+    """The rows of one tree of actors.
 
     Args:
-        id: Names the tree in addresses of pages.
-        chart_of: The chart with a hash, that of the actor with a path; None where it is not known any more.
+        id: Id of the tree in the addresses of pages.
+        chart_of: Finds the chart of an actor by path and hash; None where the chart is not known any more.
 
     Attributes:
         last: Number of the latest row; 0 before the first.
-        is_whole: The first row is the first thing that the tree did.
-        is_done: The root has ended.
-        standing: What introduced the actors that ran already, where nothing is known of before.
-        changes: Grows with everything that happens, also with what is no row.
+        is_whole: Whether the first row is the first step of the tree.
+        is_done: Whether the root has ended.
+        standing: Introductions of actors that already ran when the recording started, by path.
+        changes: A counter that grows with each event, including events that make no row.
     """
 
     id: str
@@ -99,7 +100,7 @@ class Recording:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def hear(self, event: InspectionEvent) -> None:
-        """Take in an event of the inspection stream."""
+        """Record an event of the inspection stream."""
         kind = event["type"]
         if kind in _ROWS:
             with self._lock:
@@ -123,7 +124,7 @@ class Recording:
         self.changes += 1
 
     def stands(self, event: InspectionEvent) -> None:
-        """Take in an actor that runs already, and of whose beginning nothing is known."""
+        """Record an actor that already runs and whose earlier steps are unknown."""
         self.hear(event)
         self._coming.pop(event["actor"], None)
         if event["actor"] in self.actors:
@@ -144,11 +145,11 @@ class Recording:
 
     @property
     def first(self) -> int:
-        """Number of the oldest row that is kept; one more than `last` where none is."""
+        """Number of the oldest stored row; `last + 1` where there is none."""
         return self.last - len(self._rows) + 1
 
     def rows(self, after: int, most: int) -> tuple[int, Sequence[Row]]:
-        """Rows with a number > `after`, oldest first, and the number of the first of them."""
+        """Rows with a number > `after`, oldest first, at most `most`; and the number of the first of them."""
         with self._lock:
             first = max(after + 1, self.first)
             start = first - self.first
@@ -156,7 +157,7 @@ class Recording:
             return first, [(event, self._openings.get(number)) for number, event in enumerate(found, first)]
 
     def row(self, number: int) -> InspectionEvent | None:
-        """One row; None where it is not kept, or has not come."""
+        """A row's event; None where the row is not stored or does not exist yet."""
         with self._lock:
             place = number - self.first
             return self._rows[place] if 0 <= place < len(self._rows) else None
@@ -176,10 +177,10 @@ class Recording:
             configuration=tuple(event["configuration"]),
         )
 
-    # ------------------------------------------------------------ whole states
+    # ------------------------------------------------------------ snapshots
 
     def keep(self, number: int, snapshot: Mapping[str, Any]) -> None:
-        """Keep the whole tree as it stood after a row, so that later rows can be taken once more from there."""
+        """Store a snapshot of the whole tree after a row, so that later rows can be replayed from it."""
         with self._lock:
             self._checkpoints.append((number, snapshot))
             while len(self._checkpoints) > MAX_CHECKPOINTS or (
@@ -188,7 +189,8 @@ class Recording:
                 self._checkpoints.popleft()
 
     def checkpoint_at(self, number: int) -> tuple[int, Mapping[str, Any] | None] | None:
-        """The latest whole state at or before a row, with its row; (0, None) is the start, None: there is none."""
+        """The latest snapshot at or before a row, with the number of its row; (0, None): the start; None: nothing is
+        stored."""
         with self._lock:
             for at, snapshot in reversed(self._checkpoints):
                 if at <= number:
@@ -197,12 +199,12 @@ class Recording:
 
     @property
     def is_blind(self) -> bool:
-        """Whether no later row could be taken once more."""
+        """Whether rows after the latest cannot be replayed, because no snapshot is stored."""
         return self.checkpoint_at(self.last) is None
 
     @property
     def since_checkpoint(self) -> int:
-        """Rows since the latest whole state."""
+        """The number of rows since the latest snapshot."""
         return self.last - (self._checkpoints[-1][0] if self._checkpoints else 0)
 
 

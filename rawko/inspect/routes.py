@@ -1,4 +1,4 @@
-"""The addresses of an inspector of actors: those that pages ask about runs, answered from recordings."""
+"""The HTTP addresses of the actors' inspector: those that pages request for runs, answered from recordings."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from rawko.web.answers import Json, json_body, problem
 from rawko.web.feed import Feed
 
 PAGE: Final = 5_000
-"""Rows in one answer."""
+"""The most rows in one answer."""
 READ_ONLY: Final = "this inspector is read only: the program began it without allow_events=True"
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the addresses work with."""
+    """The objects that the request handlers use."""
 
     trees: Trees
     feed: Feed
@@ -76,7 +76,7 @@ async def _one(parts: Parts, request: Request) -> Any:
 
 
 async def _steps(parts: Parts, request: Request) -> Any:
-    """Rows after a number (`after`), or the latest ones (`last`); `kept` is the number of the oldest there is."""
+    """Rows after a number (`after`), or the latest (`last`); `kept` is the number of the oldest stored row."""
     tree = _tree(parts, request)
     count = tree.source.recording.last
     after, last = _number(request, "after"), _number(request, "last")
@@ -113,7 +113,7 @@ async def _step(parts: Parts, request: Request) -> Any:
 
 
 async def _can(parts: Parts, request: Request) -> Any:
-    """The events that could be sent; with `actor`, `event` and `data` (JSON), asked for exactly that event."""
+    """The events that could be sent; with `actor`, `event` and `data` (JSON), that event is checked with its data."""
     tree, given = _tree(parts, request), request.query_params
     meant = {"actor": given.get("actor"), "event": given.get("event"), "data": _data(given.get("data") or "{}")}
     return {"allowed": parts.allows_events, "events": await events(tree.source, meant)}

@@ -1,4 +1,4 @@
-"""Rows of a recording as rows of the pages' list; `ROW` in `web/pages/model.js` names the columns."""
+"""Converts rows of a recording to rows of the pages' list; `ROW` in `web/pages/model.js` names the columns."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _DONE, _FAILED = "done.invoke.", "error.invoke."
 
 
 def lane_of(recording: Recording, path: str) -> str:
-    """An actor in a word or two: the chart's name for the root, the way from it for the others."""
+    """A short name of an actor: the chart's name for the root, the path below the root for the others."""
     return recording.origin.chart.name if path == "root" else path.removeprefix("root/")
 
 
 def row_of(recording: Recording, number: int, event: InspectionEvent, started: float) -> list[Any]:
-    """A row of a page.
+    """A row of the pages' list.
 
     Args:
-        started: When the first row was, in seconds of the actor's clock.
+        started: Time of the first row, in seconds of the actor's clock.
     """
     path = event["actor"]
     known = recording.actors.get(path)
@@ -40,14 +40,14 @@ def row_of(recording: Recording, number: int, event: InspectionEvent, started: f
 
 
 def name_of(event: InspectionEvent) -> str:
-    """What happened, by its name in the machine."""
+    """The name of an event in the machine; "(by itself)" for a step without an event."""
     if event["type"] != "step":
         return str(event["type"])
     return str(event["event"]["name"]) if event["event"] else "(by itself)"
 
 
 def _told(event: InspectionEvent, chart: Chart | None) -> tuple[str, str, str, bool]:
-    """Kind, words, detail, and whether it is a failure."""
+    """Kind, words and detail of a row, and whether it is a failure."""
     match event["type"]:
         case "crashed":
             return "error", "crashed", event["error"], True
@@ -79,12 +79,12 @@ def _told(event: InspectionEvent, chart: Chart | None) -> tuple[str, str, str, b
 
 
 def _way(event: InspectionEvent) -> str:
-    """Where the transitions went."""
+    """The targets of the last transitions of a step."""
     return " ".join(f"→ {target}" for _, target, _ in event["transitions"][-3:] if target)
 
 
 def line(text: object) -> str:
-    """A text as one short line, control characters made visible."""
+    """A text as one short line, with control characters made visible."""
     return cut(visible_line(" ".join(str(text)[:_READ_CHARS].split())), LINE_CHARS, "…")
 
 
@@ -100,7 +100,7 @@ def _short(value: Any) -> str:
 
 
 def _small(value: Any, depth: int = 3) -> Any:
-    """The beginning of a value: a line has room for no more, and the whole may be megabytes."""
+    """The beginning of a value, which may have megabytes: a line shows only a part."""
     if isinstance(value, str):
         return value[:LINE_CHARS]
     if depth == 0 and isinstance(value, Mapping | list | tuple):

@@ -1,4 +1,4 @@
-"""`serve`: the inspector of a program's own actors, in a thread of its own, for as long as the program wants it."""
+"""`serve`: runs the inspector of a program's own actors in a thread, until the program closes it."""
 
 from __future__ import annotations
 
@@ -46,18 +46,19 @@ def serve(
                 await actor.run()
 
     Args:
-        shown: Each with all actors below it; begun or not. An `Interpreter` is shown, and cannot be sent events.
-        port: Of 127.0.0.1; 0 takes a free one.
-        allow_events: Whether the page may send events to the actors. Without it the page can change nothing.
-        kept: Steps that are kept of each tree; older ones are dropped.
-        stately: Address of a bridge to Stately's inspector, such as "ws://localhost:8080": everything is sent there.
+        shown: Actors, each shown with all its descendants, started or not. An `Interpreter` is shown, but cannot
+            receive events.
+        port: Port of 127.0.0.1; 0 takes a free port.
+        allow_events: Whether the page may send events to the actors. Without it the page is read only.
+        kept: The most steps that are stored of each tree; the oldest are dropped.
+        stately: Address of a bridge to Stately's inspector, such as "ws://localhost:8080"; it receives all events.
 
     Raises:
         MissingExtra: The extra "web" is not installed.
-        OSError: The port is taken, or may not be used.
-        TypeError: Something else than an actor or a machine is to be shown.
+        OSError: The port is in use, or may not be used.
+        TypeError: A value in `shown` is not an actor or a machine.
         TimeoutError: An actor runs in another thread, whose event loop is blocked.
-        ValueError: `kept` is below 1, the port is none, or `stately` is no address of a WebSocket.
+        ValueError: `kept` is below 1, `port` is out of range, or `stately` is not the address of a WebSocket.
     """
     if kept < 1:
         raise ValueError(f"kept={kept}: at least one step is kept")
@@ -76,9 +77,9 @@ def serve(
 
 
 class _Quiet(logging.Filter):
-    """Keeps what the server tells of itself out of the program's log: starts, stops, addresses with the secret.
+    """Removes the server's own information from the program's log: starts, stops, addresses with the secret.
 
-    Warnings and errors pass, and so does everything of another server that the program may run.
+    Warnings and errors pass, and so do all records of another server that the program may run.
     """
 
     def __init__(self, thread: threading.Thread) -> None:
@@ -90,12 +91,12 @@ class _Quiet(logging.Filter):
 
 
 class Inspector:
-    """A running inspector; made by `serve`. It ends with `close`, with its `with` block, or with the program.
+    """A running inspector, made by `serve`. It ends with `close`, with its `with` block, or with the program.
 
     Attributes:
-        link: The address to open, with the secret of this start in its fragment.
+        link: The address to open, with this inspector's secret in its fragment.
         stately: The address of the WebSocket with the stream in Stately's wire format, with the secret.
-        port: Where it listens, on 127.0.0.1 alone.
+        port: The port on which it listens, on 127.0.0.1 only.
     """
 
     def __init__(self, port: int, allow_events: bool, kept: int, bridge: str | None) -> None:
@@ -111,7 +112,7 @@ class Inspector:
             raise OSError(errno.EADDRINUSE, told) from error
         self.link, self.port = self._served.link, self._served.port
         self.stately = f"ws://{HOST}:{self.port}{PATH}?secret={self._served.secret}"
-        # Not in the program's loop: see docs/adr/0011. A daemon: it never keeps the program from ending.
+        # Not in the program's loop: see docs/adr/0011. A daemon thread does not keep the program from ending.
         self._thread = threading.Thread(target=self._run, name="rawko.inspect", daemon=True)
         self._quiet = _Quiet(self._thread)
         logging.getLogger(_LOGGER).addFilter(self._quiet)
@@ -122,17 +123,17 @@ class Inspector:
         asyncio.run(self._served.serve())
 
     def add(self, shown: Actor | Interpreter) -> None:
-        """Show one more.
+        """Show another actor or machine.
 
         Raises:
-            TypeError, TimeoutError: As `serve`.
+            TypeError, TimeoutError: As in `serve`.
         """
         source = connect(shown, f"a{len(self._sources) + 1}", self._kept)
         self._sources.append(source)
         self._trees.add(source)
 
     def close(self) -> None:
-        """End the server; the actors go on, unobserved. A second call does nothing."""
+        """End the server; the actors continue without being recorded. A second call does nothing."""
         atexit.unregister(self.close)
         for source in self._sources:
             source.leave()
@@ -152,4 +153,4 @@ class Inspector:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<rawko.inspect.Inspector on {HOST}:{self.port}>"  # without the secret: it would be in logs
+        return f"<rawko.inspect.Inspector on {HOST}:{self.port}>"  # without the secret, which would appear in logs

@@ -1,11 +1,11 @@
-"""Values of a program as JSON for a page, whatever they are: of a trusted chart they may be any Python object.
+"""Converts values of a program to JSON for a page; in a trusted chart a value may be any Python object.
 
-    Order(id=7, state=State.OPEN)      {"(Order)": {"id": 7, "state": "OPEN"}}     of a dataclass, a model, any object
-    datetime(2026, 1, 2, 3, 4)         "2026-01-02T03:04:00"                       of what has one way to be written
+    Order(id=7, state=State.OPEN)      {"(Order)": {"id": 7, "state": "OPEN"}}     a dataclass, a model, any object
+    datetime(2026, 1, 2, 3, 4)         "2026-01-02T03:04:00"                       types with one usual notation
     b"PK\\x03\\x04"                       "4 bytes: 50 4b 03 04"
-    threading.Lock()                   "(lock)"                                    of what holds nothing to be seen
+    threading.Lock()                   "(lock)"                                    an object without readable fields
 
-Fields are read where they lie: neither `repr` nor properties of the program's classes are called.
+Fields are read directly: neither `repr` nor properties of the program's classes are called.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from rawko.web.cutting import shown
 
 MAX_DEPTH: Final = 40
 MAX_PARTS: Final = 200_000
-"""Mappings, lists and objects in one value: of those that refer to each other the rest is left out."""
+"""The most mappings, lists and objects in one value; further ones are left out, since values may refer to each
+other."""
 MAX_BYTES: Final = 64
 _WRITTEN: Final = (UUID, Decimal, Fraction, PurePath, timedelta, complex)
 _DATES: Final = (datetime, date, time)
@@ -35,22 +36,22 @@ _TOO_DEEP: Final = "… (deeper than can be shown)"
 
 
 def showable(value: Any) -> Any:
-    """A value that JSON can carry; what is long is cut and says so."""
+    """A value as JSON data, with long parts cut and marked."""
     return shown(plain(value))
 
 
 def plain(value: Any) -> Any:
-    """A value that JSON can carry, uncut."""
+    """A value as JSON data, uncut."""
     return _Telling().of(value, MAX_DEPTH)
 
 
 def brief(value: Any, most: int) -> str:
-    """The beginning of a value as JSON, on one line."""
+    """The beginning of a value as JSON, on one line of at most `most` characters."""
     return json.dumps(plain(value), ensure_ascii=False)[:most]
 
 
 class _Telling:
-    """One value that is told, part by part."""
+    """Converts one value, part by part."""
 
     def __init__(self) -> None:
         self._left = MAX_PARTS
@@ -61,7 +62,7 @@ class _Telling:
         if value is None or kind is bool or kind is str:
             return value
         if isinstance(value, Enum):
-            return str(value.name or value.value)  # a flag of none of its members has no name
+            return str(value.name or value.value)  # a flag value without members has no name
         if kind in (int, float):
             return value if _is_exact(value) else str(value)
         if kind in (bytes, bytearray, memoryview):
@@ -84,7 +85,7 @@ class _Telling:
         self._around.add(id(value))
         try:
             return self._parts(value, depth - 1)
-        except Exception as error:  # noqa: BLE001 - a mapping or list of the program's own; what cannot be read says so
+        except Exception as error:  # noqa: BLE001 - a class of the program may raise on access
             return f"({_name(kind)} that cannot be read: {type(error).__name__})"
         finally:
             self._around.discard(id(value))
@@ -116,7 +117,7 @@ class _Telling:
 
 
 def _fields(value: Any) -> Iterator[tuple[str, Any]]:
-    """What an object holds, read without any code of its own; nothing of what keeps none."""
+    """The fields of an object, read without running its code; nothing for an object without fields."""
     try:
         held = object.__getattribute__(value, "__dict__")
     except AttributeError:
@@ -136,12 +137,12 @@ def _fields(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _is_exact(value: float) -> bool:
-    """Whether a page reads it as it is: it would round a larger integer, and JSON has no infinity."""
+    """Whether a page reads the number exactly: JavaScript rounds larger integers, and JSON has no infinity."""
     return -(2**53) < value < 2**53 if isinstance(value, int) else math.isfinite(value)
 
 
 def _number(value: float) -> Any:
-    """A number of a class of its own as the number that it is."""
+    """An instance of a subclass of int or float as a plain number."""
     base = int.__int__(value) if isinstance(value, int) else float.__float__(value)
     return base if _is_exact(base) else str(base)
 
@@ -152,5 +153,5 @@ def _bytes(data: bytes) -> str:
 
 
 def _name(kind: type) -> str:
-    """A class by the name in its own module, such as `Order` or `Shop.Order`."""
+    """The name of a class within its module, such as `Order` or `Shop.Order`."""
     return kind.__qualname__.rpartition("<locals>.")[2]

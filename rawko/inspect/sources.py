@@ -1,4 +1,4 @@
-"""Connects a recording with what it records: an `Actor` with all below it, or a bare `Interpreter`."""
+"""Connects a recording to an `Actor` with all its descendants, or to a bare `Interpreter`."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One tree that is shown.
+    """A tree of actors that is shown.
 
     Attributes:
-        actor: Its root; None of a bare interpreter, which nothing can be sent to from another thread.
+        actor: The root; None for a bare interpreter, which cannot receive events from another thread.
         leave: Ends the recording.
     """
 
@@ -39,10 +39,10 @@ class Source:
 
 
 def connect(shown: Actor | Interpreter, id: str, kept: int = KEPT) -> Source:
-    """Record what an actor or a machine does from now on, and what its stream still has of before.
+    """Record an actor or a machine from now on, with the events that its stream still stores.
 
     Raises:
-        TypeError: It is neither.
+        TypeError: `shown` is neither an actor nor a machine.
         TimeoutError: The actor runs in another thread, whose event loop is blocked.
     """
     if isinstance(shown, Actor):
@@ -79,10 +79,10 @@ def _actor(actor: Actor, id: str, kept: int) -> Source:
 
 
 def _between_steps(actor: Actor, act: Callable[[], T]) -> T:
-    """Do something while the actor does not step: in its loop, where that runs in another thread.
+    """Call a function while the actor does not step: in the actor's loop, where that runs in another thread.
 
     Raises:
-        TimeoutError: That loop is blocked.
+        TimeoutError: The loop is blocked.
     """
     loop = actor.loop
     if loop is None or not loop.is_running() or asyncio._get_running_loop() is loop:
@@ -111,8 +111,8 @@ def _machine(machine: Interpreter, id: str, kept: int) -> Source:
         recording.hear(_told(step))
         if machine.final:
             recording.hear({"type": "done", "actor": "root", "time": step.time, "output": thaw(machine.output)})
-        elif recording.since_checkpoint >= CHECKPOINT_EVERY:  # only its own thread may take one
-            with suppress(InterpreterError):  # a trusted context that is no JSON
+        elif recording.since_checkpoint >= CHECKPOINT_EVERY:  # only the machine's own thread may take a snapshot
+            with suppress(InterpreterError):  # a trusted context need not be JSON
                 recording.keep(recording.last, {**machine.snapshot(), "children": {}})
 
     return Source(recording, machine.chart.name, None, machine.subscribe(hear))
@@ -131,7 +131,7 @@ def _introduced(path: str, machine: Interpreter) -> InspectionEvent:
 
 
 def _told(step: Step) -> InspectionEvent:
-    """A step of a bare machine, as the inspection stream of an actor tells it."""
+    """A step of a bare machine, in the format of an actor's inspection stream."""
     record = record_of(step, run="", seq=0, epoch=0, actor="root")
     return {
         "type": "step",
@@ -149,6 +149,6 @@ def _told(step: Step) -> InspectionEvent:
 
 
 def actor_at(source: Source, path: str) -> Actor | None:
-    """The running actor with a path."""
+    """The running actor with a path; None where there is none."""
     found = None if source.actor is None else source.actor.session.actors.get(path)
     return cast("Actor | None", found) if found is not None and found.path == path else None

@@ -1,11 +1,11 @@
-"""The wire format of Stately's inspector (`@statelyai/inspect`): rows of a recording as the messages of that package.
+"""Converts rows of a recording to messages of Stately's inspector (package `@statelyai/inspect`).
 
     {"type": "@xstate.actor", "sessionId": "a1/root/receipt", "parentId": "a1/root", "definition": "{...}", ...}
     {"type": "@xstate.event", "sessionId": "a1/root", "event": {"type": "COIN", "cents": 60}, ...}
     {"type": "@xstate.snapshot", "sessionId": "a1/root", "snapshot": {"status": "active", "value": "open", ...}, ...}
 
-Machines are told as XState knows them: nested values, `xstate.done.actor.receipt` for `done.invoke.receipt`, a
-definition that XState reads. Microsteps are no part of the format: the package leaves `@xstate.microstep` out.
+Machines are described in XState's terms: nested state values, `xstate.done.actor.receipt` for `done.invoke.receipt`, a
+definition that XState can read. Microsteps are not part of the format: the package leaves `@xstate.microstep` out.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from rawko.render.words import timers_by_event
 from rawko.runtime.inspection import InspectionEvent
 
 VERSION: Final = "0.7.2"
-"""Of the package whose format this is."""
+"""Version of the package that defines the format."""
 _STATUS: Final = {"done": "done", "crashed": "error", "stopped": "stopped"}
 Message = dict[str, Any]
 
 
 @dataclass(slots=True)
 class _Actor:
-    """An actor as of the row that was told last.
+    """An actor as of the row that was sent last.
 
     Attributes:
-        context: Its fields; None where they are not known.
-        held: The snapshot of its last step, which waits for the output that its end tells.
+        context: Its context fields; None where they are unknown.
+        held: The snapshot message of its last step, delayed until its end reports the output.
     """
 
     known: Known
@@ -47,10 +47,10 @@ class _Actor:
 
 @dataclass(slots=True)
 class StatelyWire:
-    """Turns the rows of one recording into messages, from where it is joined.
+    """Converts the rows of one recording to messages, beginning at the row where `join` started.
 
     Attributes:
-        at: Number of the row that was told last.
+        at: Number of the row that was converted last.
     """
 
     recording: Recording
@@ -58,9 +58,9 @@ class StatelyWire:
     _actors: dict[str, _Actor] = field(default_factory=dict)
 
     def join(self, back: int) -> Iterator[Message]:
-        """Introduce the actors as they stood up to `back` rows ago; `news` goes on from there.
+        """Messages that introduce the actors as they were up to `back` rows ago; `news` continues from there.
 
-        Joining again begins anew, as where rows were dropped that had not been told.
+        Joining again starts over; used where rows were dropped before they were sent.
         """
         recording = self.recording
         start = max(recording.first - 1, recording.last - back)
@@ -70,7 +70,7 @@ class StatelyWire:
             self.at, snapshot = checkpoint
             if snapshot is not None:
                 self._fill("root", snapshot)
-        elif start:  # how they stood then is not known any more: they are told as they stand now
+        elif start:  # no snapshot: send the actors as they are now
             self.at = recording.last
             for path, known in list(recording.actors.items()):
                 if not known.end:
@@ -95,11 +95,11 @@ class StatelyWire:
 
     @property
     def is_behind(self) -> bool:
-        """Whether rows were dropped that have not been told: it has to join again."""
+        """Whether rows were dropped before they were sent, so that `join` must be called again."""
         return self.at + 1 < self.recording.first
 
     def news(self, most: int) -> Iterator[Message]:
-        """The messages of the next rows, at most so many rows."""
+        """The messages of the next rows, for at most `most` rows."""
         for _ in range(most):
             if self.at >= self.recording.last:
                 return
@@ -164,7 +164,7 @@ class StatelyWire:
         yield message
 
     def _source(self, path: str, given: Mapping[str, Any] | None) -> str | None:
-        """Which actor sent an event, where its name says so."""
+        """The session that sent an event, where the event's name shows it."""
         parent = path.rpartition("/")[0]
         if given is None:
             return self._session(parent) if parent else None
@@ -218,7 +218,7 @@ class StatelyWire:
 
 
 def _update(actor: _Actor, event: InspectionEvent) -> None:
-    """Bring an actor to where a step left it."""
+    """Apply a step's configuration and updates to an actor."""
     if event["type"] != "step":
         return
     actor.configuration = tuple(event["configuration"])
@@ -232,7 +232,7 @@ def _update(actor: _Actor, event: InspectionEvent) -> None:
 
 
 def _as_xstate(name: str, chart: Chart | None) -> Message:
-    """The name of an event of a machine's own as XState has it, with the fields that go with it."""
+    """The XState name of an event that the machine itself raises, with the fields that XState adds."""
     for prefix, said in (("done.invoke.", "done"), ("error.invoke.", "error")):
         if name.startswith(prefix):
             id = name.removeprefix(prefix)
@@ -247,7 +247,7 @@ def _as_xstate(name: str, chart: Chart | None) -> Message:
 
 
 def value_of(chart: Chart, configuration: tuple[str, ...]) -> Any:
-    """Active states as XState nests them: "open", {"on": "red"}, {"left": {}, "right": "on"}."""
+    """Active states nested as in XState: "open", {"on": "red"}, {"left": {}, "right": "on"}."""
     active = set(configuration)
 
     def below(name: str) -> Any:
@@ -263,7 +263,7 @@ def value_of(chart: Chart, configuration: tuple[str, ...]) -> Any:
 
 
 def _is_final(chart: Chart | None, configuration: tuple[str, ...]) -> bool:
-    """Whether a machine has finished: a final state of the top is active."""
+    """Whether a machine has finished: a top-level final state is active."""
     tops = () if chart is None else chart[chart.root].children
     return any(chart is not None and chart[name].kind == "final" for name in tops if name in configuration)
 
@@ -274,8 +274,8 @@ def _tags(chart: Chart | None, configuration: tuple[str, ...]) -> set[str]:
 
 @lru_cache(maxsize=64)
 def definition_of(chart: Chart) -> str:
-    """A chart as XState's machine in JSON; only its name where it cannot be told so."""
+    """A chart as XState's machine in JSON; only its name where the chart cannot be exported."""
     try:
         return json.dumps(json.loads(export_xstate(chart).text), separators=(",", ":"))
-    except Exception:  # noqa: BLE001 - a chart that the format has no words for is shown without its drawing
+    except Exception:  # noqa: BLE001 - a chart that cannot be exported is shown without its drawing
         return json.dumps({"id": chart.name})

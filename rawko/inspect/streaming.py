@@ -1,7 +1,7 @@
-"""The WebSockets of an inspector: a stream in Stately's wire format for those who connect, or sent to a bridge.
+"""The WebSockets of an inspector: sends the stream in Stately's wire format to clients, or to a bridge.
 
-Each connection goes through the recording at its own pace. One that is slower than the program joins again where rows
-have been dropped meanwhile: nothing piles up for it.
+Each connection reads the recording at its own pace. A connection that is too slow joins again where rows were dropped,
+so no messages queue up for it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rawko.web.feed import Feed
 
 PATH: Final = "/api/stately"
 BACK: Final = 200
-"""Rows before now that a new connection is told, as Stately's own adapter keeps."""
+"""The number of earlier rows that a new connection receives, as in Stately's own adapter."""
 POLL_S: Final = 0.04
 _ROWS_AT_ONCE: Final = 100
 _RETRY_S: Final = 2.0
@@ -48,14 +48,14 @@ def stately_route(trees: Trees, feed: Feed) -> WebSocketRoute:
 
 
 async def _until_left(socket: WebSocket) -> None:
-    """Take in what comes, which means nothing here, until the other side leaves."""
+    """Read and ignore messages until the client disconnects."""
     with suppress(WebSocketDisconnect):
         while True:
             await socket.receive_text()
 
 
 async def tell(trees: Trees, feed: Feed, send: Callable[[str], Awaitable[Any]]) -> None:
-    """Send everything that the trees do, until the inspector is closed."""
+    """Send all events of the trees until the inspector is closed."""
     wires: dict[str, StatelyWire] = {}
     while not feed.is_closed:
         is_full = False
@@ -66,7 +66,7 @@ async def tell(trees: Trees, feed: Feed, send: Callable[[str], Awaitable[Any]]) 
 
 
 async def _news(tree: Tree, wires: dict[str, StatelyWire], send: Callable[[str], Awaitable[Any]]) -> bool:
-    """Send what one tree has done since; True where there may be more at once."""
+    """Send the new rows of a tree; True where more may be ready at once."""
     wire = wires.get(tree.id)
     if wire is None or wire.is_behind:
         wire = wires[tree.id] = StatelyWire(tree.source.recording)
@@ -79,9 +79,9 @@ async def _news(tree: Tree, wires: dict[str, StatelyWire], send: Callable[[str],
 
 
 async def push(trees: Trees, feed: Feed, url: str) -> None:
-    """Connect to a bridge (`createInspectorServer` of `@statelyai/inspect/server`) and send it everything.
+    """Connect to a bridge (`createInspectorServer` of `@statelyai/inspect/server`) and send it all events.
 
-    A bridge that is not there, or goes away, is tried again every two seconds.
+    If the bridge cannot be reached or disconnects, it is tried again every two seconds.
     """
     from websockets.asyncio.client import connect
     from websockets.exceptions import WebSocketException

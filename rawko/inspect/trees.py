@@ -1,4 +1,4 @@
-"""The trees that one inspector shows, each with its recording and what explains it; and what is new in them."""
+"""The trees of actors that an inspector shows, with their recordings, and the publishing of their news."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ QUICK_S: Final = 0.04
 SLOW_S: Final = 0.2
 RETRY_S: Final = 2.0
 MOST_AT_ONCE: Final = 500
-"""Rows in one message; a page that is further behind asks for them in pages."""
+"""The most rows in one message; a page that is further behind requests them in pages."""
 
 
 @dataclass(slots=True)
 class Tree:
-    """One tree as pages ask for it."""
+    """A tree of actors, as pages request it."""
 
     source: Source
     details: Details = field(init=False)
@@ -43,19 +43,20 @@ class Tree:
 
     @property
     def started(self) -> float:
-        """The actor's clock at its oldest row."""
+        """The actor's clock at the oldest row."""
         found = next(iter(self.source.recording.actors.values()), None)
         return 0.0 if found is None else float(found.opening["time"])
 
     def rows(self, after: int, most: int) -> tuple[int, list[list[Any]]]:
-        """Rows of a page after a number, and the number of the first that is kept."""
+        """Rows of the pages' list after a number, and the number of the first."""
         recording = self.source.recording
         first, events = recording.rows(after, most)
         started = self.started
         return first, [row_of(recording, number, event, started) for number, (event, _) in enumerate(events, first)]
 
     def moves(self, after: int, most: int) -> list[list[Any]]:
-        """Per row: number, actor, place of the actor, transitions, configuration, whether it begins there."""
+        """Per row: number, actor, place of the actor, transitions, configuration, 1 if the actor starts with the
+        row."""
         recording = self.source.recording
         first, events = recording.rows(after, most)
         found: list[list[Any]] = []
@@ -69,7 +70,7 @@ class Tree:
         return found
 
     def actors(self) -> list[dict[str, Any]]:
-        """Its actors in the order in which they began."""
+        """The tree's actors, in the order in which they started."""
         return [
             self._actor(known) for known in sorted(self.source.recording.actors.values(), key=lambda one: one.place)
         ]
@@ -86,7 +87,7 @@ class Tree:
         }
 
     def view(self) -> dict[str, Any]:
-        """It in the words in which pages know a run."""
+        """The tree in the format in which pages know a run."""
         recording = self.source.recording
         root = recording.actors.get("root")
         ended = root.end if root is not None else ""
@@ -115,7 +116,7 @@ class Trees:
     """All trees of an inspector.
 
     Args:
-        feed: Gets what is new.
+        feed: The stream that receives the news.
     """
 
     def __init__(self, feed: Feed) -> None:
@@ -129,24 +130,24 @@ class Trees:
         return tuple(self._known.values())
 
     def one(self, id: str) -> Tree:
-        """A tree.
+        """The tree with an id.
 
         Raises:
-            ConfigError: There is none with that id.
+            ConfigError: No tree has the id.
         """
         if id not in self._known:
             raise ConfigError(f"there is no run {id!r}")
         return self._known[id]
 
     async def watch(self) -> None:
-        """Publish what is new until cancelled."""
+        """Publish news until cancelled."""
         while True:
             for tree in self.all():
                 self._publish(tree)
             await asyncio.sleep(QUICK_S if self._feed.is_read else SLOW_S)
 
     async def keep_states(self) -> None:
-        """Take whole states where many rows have come, until cancelled."""
+        """Take snapshots of trees that have many new rows, until cancelled."""
         while True:
             for tree in self.all():
                 await self._checkpoint(tree)
@@ -174,5 +175,5 @@ class Trees:
             return
         try:
             recording.keep(*await whole_state(tree.source))
-        except ConfigError:  # until a later try succeeds steps are shown by what their rows say
+        except ConfigError:  # until a later try succeeds, only the rows are shown
             tree.rests_until = time.monotonic() + RETRY_S
