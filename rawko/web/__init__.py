@@ -1,4 +1,4 @@
 """The inspector: runs and charts as pages, served on loopback (`rawko serve`) or written as one file (`rawko report`).
 
-The pages hold no logic of runs: they show what `rawko.app` returns, and call it.
+The pages have no logic of runs: they show the results of `rawko.app` and call its functions.
 """

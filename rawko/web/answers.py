@@ -1,4 +1,4 @@
-"""Answers of addresses under /api: JSON in ASCII, so that names that are not UTF-8 arrive, and problems in words."""
+"""HTTP answers under /api: JSON in ASCII, so that names that are not UTF-8 survive, and errors as messages."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from starlette.responses import Response
 from rawko.config import ConfigError
 
 MAX_BODY: Final = 200_000
-"""Bytes of a request."""
+"""The most bytes of a request's body."""
 
 
 class Away(ConfigError):
-    """What is asked for is somewhere that does not answer at the moment."""
+    """The requested data is on another machine or in a database that does not answer at present."""
 
 
 class Json(Response):
@@ -29,15 +29,15 @@ class Json(Response):
 
 
 def problem(status: int, code: str, message: str) -> Json:
-    """An answer that says what is wrong."""
+    """An error answer, with a code for programs and a message for people."""
     return Json({"error": code, "message": message}, status)
 
 
 async def json_body(request: Request) -> Mapping[str, Any]:
-    """The JSON object that a page has sent.
+    """The JSON object in the body of a request.
 
     Raises:
-        ConfigError: It is none, or too large.
+        ConfigError: The body is not a JSON object, or is too large.
     """
     data = b""
     async for piece in request.stream():

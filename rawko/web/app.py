@@ -1,4 +1,4 @@
-"""Puts the inspector together: pages, addresses for data and actions, the numbered stream."""
+"""Builds the web application of the inspector: pages, addresses for data and actions, the numbered stream."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from rawko.web.runs_api import list_route, run_routes
 from rawko.web.watch import Watch
 
 ROOT_TAG: Final = b'<html lang="en"'
-"""Of the first page; what else it is to show stands behind it."""
+"""The beginning of the first page; attributes that choose what the page shows are inserted after it."""
 
 
 def make_app(settings: Settings, reread: Callable[[], Settings] | None = None) -> Starlette:
-    """The inspector of a folder's runs and charts.
+    """The application that inspects the runs and charts of a folder.
 
     Args:
-        settings: Of the folder.
-        reread: Reads them anew, before a run is rewound or forked; see `Actor`.
+        settings: Settings of the folder.
+        reread: Reads the settings again before a run is rewound or forked; see `Actor`.
     """
     feed = Feed()
     library = Library(settings)
@@ -78,7 +78,7 @@ def make_app(settings: Settings, reread: Callable[[], Settings] | None = None) -
 
 
 def stream_route(feed: Feed) -> Route:
-    """The address of the numbered stream: server-sent events after the number that a page has seen."""
+    """The address of the numbered stream: server-sent events after the number that the page has received."""
 
     async def stream(request: Request) -> Response:
         start, _, number = request.query_params.get("after", "").partition(".")
@@ -89,7 +89,7 @@ def stream_route(feed: Feed) -> Route:
 
 
 async def serve_page(request: Request) -> Response:
-    """A file of the pages; "/" is the first of them."""
+    """Serves a file of the pages; "/" is the first page."""
     name = request.path_params.get("name", "index.html")
     found = packed(name)
     if found is None:

@@ -1,4 +1,4 @@
-"""What pages ask about charts: which there are, one of them as saved, and when it was changed."""
+"""HTTP addresses for charts: the list, one chart as saved, its picture, simulation and coverage."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def chart_routes(settings: Settings, feed: Feed) -> list[Route]:
         return {"charts": await asyncio.to_thread(list_charts, folder)}
 
     async def chart(request: Request) -> Any:
-        """One chart; with `after`, once its file has changed since, or after a while unchanged."""
+        """A chart; with `after`, the answer waits until its file has changed since then, or for at most
+        `_PATIENCE_S`."""
         path, after = request.query_params.get("path", ""), request.query_params.get("after")
         stamp = stamp_of(folder, path)
         if after is not None:

@@ -1,4 +1,4 @@
-"""Values for a page: long texts are cut, and say how long they are and how to get the whole."""
+"""Cuts long texts and lists of values for a page; each cut states the whole length."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 MAX_CHARS: Final = 20_000
-"""Of one text inside an answer."""
+"""The most characters of one text inside an answer."""
 MAX_ITEMS: Final = 200
-"""Of one list; the last ones are kept, since lists grow at their end."""
+"""The most items of one list; the last items are kept, since lists grow at their end."""
 CUT: Final = "…cut"
 
 
 def shown(value: Any) -> Any:
-    """A value of a run with its long texts and lists cut: {"…cut": whole length, "head": ...} stands for each."""
+    """A value of a run with long texts and lists cut; {"…cut": whole length, "head": ...} replaces each of them."""
     if isinstance(value, str):
         return value if len(value) <= MAX_CHARS else {CUT: len(value), "head": value[:MAX_CHARS]}
     if isinstance(value, Mapping):

@@ -1,10 +1,10 @@
-"""The numbered stream that pages read: what happened in any run, in order, from any number that is still kept.
+"""The numbered stream that pages read: events of all runs in order, from any number that is still stored.
 
-A page joins with the number it has seen last. Where events after it are no longer kept, or where the number is of an
-earlier start of the server, it gets "reset" first and asks for everything again: a gap is never guessed over.
+A page joins with the number of the last event it received. If later events were dropped, or the number belongs to an
+earlier start of the server, the page first gets "reset" and requests everything again.
 
-Events are published while pages read, and for some seconds more: a page whose connection breaks off, or another tab
-that takes over, joins again without a gap. After that the server rests, and a page that comes back gets "reset".
+Events are published while pages read, and for some seconds longer, so that a page whose connection breaks, or another
+tab, can join again without a gap. After that publishing stops, and a page that returns gets "reset".
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from secrets import token_hex
 from typing import Any, Final
 
 KEPT: Final = 4_000
-"""Events kept for pages that come late, or come back."""
+"""The number of events stored for pages that join late or again."""
 BEAT_S: Final = 15.0
-"""Seconds of silence after which a comment is sent: it tells both sides that the connection still stands."""
+"""Seconds without an event after which a comment is sent, so that both sides notice a broken connection."""
 LINGER_S: Final = 10.0
 
 
 class Feed:
-    """Numbers events and hands them to all readers.
+    """Numbers events and passes them to all readers.
 
     Args:
-        linger_s: Seconds after the last reader in which events are still published.
+        linger_s: Seconds after the last reader left during which events are still published.
 
     Attributes:
-        start: Name of this start of the server; numbers of another start mean nothing here.
+        start: Id of this start of the server; event numbers are only valid for the same start.
         last: Number of the latest event; 0 before the first.
-        is_closed: The server stops; readers wait no longer.
+        is_closed: Whether the server stops; readers then end.
     """
 
     def __init__(self, linger_s: float = LINGER_S) -> None:
@@ -49,15 +49,15 @@ class Feed:
 
     @property
     def is_read(self) -> bool:
-        """Whether a page listens, or did a moment ago."""
+        """Whether a page reads the stream, or did so within `linger_s`."""
         return self._readers > 0 or time.monotonic() < self._read_until
 
     def expect(self) -> None:
-        """A page has asked for the latest number, and is about to listen."""
+        """Keep publishing for a page that has asked for the latest number and will read the stream next."""
         self._read_until = time.monotonic() + self._linger_s
 
     def rest(self) -> None:
-        """From now on things happen that are not published: a page that comes back with an earlier number is reset."""
+        """Stop publishing: stored events are dropped, so that a page with an earlier number is reset."""
         if not self._is_resting:
             self._is_resting = True
             self._kept.clear()
@@ -77,7 +77,7 @@ class Feed:
         self._news.set()
 
     async def lines(self, start: str, after: int) -> AsyncIterator[str]:
-        """Server-sent events after a number of a start, as text."""
+        """Server-sent events as text, after an event number of a start of the server."""
         self._readers += 1
         self._is_resting = False
         try:

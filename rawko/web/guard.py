@@ -1,4 +1,4 @@
-"""Lets requests in that come from this server's own page, and refuses all others.
+"""Accepts requests of this server's own page, and refuses all others.
 
 A page of another site can make a browser send requests to loopback. Four checks keep it out:
   Host    names this server (a foreign name that resolves to 127.0.0.1 is refused)
@@ -25,7 +25,7 @@ POLICY: Final = (
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""Trusted types: the browser refuses text that is made markup, such as `innerHTML`."""
+"""With trusted types the browser refuses to turn text into markup, as `innerHTML` does."""
 HEADERS: Final = (
     ("content-security-policy", POLICY),
     ("x-content-type-options", "nosniff"),
@@ -43,8 +43,8 @@ class Guard:
 
     Args:
         hosts: Accepted values of the Host header, such as "127.0.0.1:7341".
-        secret: Of this start.
-        stale: What a page with another secret shows.
+        secret: The secret of this start of the server.
+        stale: The message that a page with another secret shows.
     """
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str], secret: str, stale: str = STALE) -> None:
@@ -59,7 +59,7 @@ class Guard:
             return
         refusal = self._refusal(scope)
         if refusal is None:
-            with suppress(asyncio.CancelledError):  # the server stops, and waits for no answer any longer
+            with suppress(asyncio.CancelledError):  # the server stops without waiting for answers
                 await self._app(scope, receive, _with_headers(send))
         elif scope["type"] == "http":
             status, code, message = refusal
@@ -70,7 +70,7 @@ class Guard:
             await send({"type": "websocket.close", "code": 4403, "reason": refusal[1]})
 
     def _refusal(self, scope: Scope) -> tuple[int, str, str] | None:
-        """Status, code and message of what is wrong with a request; None where nothing is."""
+        """Status, code and message of the reason to refuse a request; None where it is accepted."""
         headers = Headers(scope=scope)
         host = headers.get("host", "").lower()
         if host not in self._hosts:
@@ -92,7 +92,7 @@ class Guard:
 
 
 def _secret_of(scope: Scope, headers: Headers) -> str:
-    """The secret that a request brings: in a header; of a WebSocket, which can have none, in the address."""
+    """The secret of a request, from its header; for a WebSocket, which cannot have the header, from the address."""
     if scope["type"] == "websocket":
         return QueryParams(scope["query_string"]).get("secret", "")
     return headers.get(HEADER, "")

@@ -1,8 +1,8 @@
-"""Whether a journal may have got new rows, for the price of two `stat` calls: asked a hundred times a second.
+"""Tells whether a journal may have new rows, for the cost of two `stat` calls; called a hundred times a second.
 
-SQLite appends each commit to the file beside the journal (`journal.db-wal`), or begins that file anew. So a commit
-changes its size or its time. The time counts in steps of some milliseconds: a file that was changed right now is
-taken for changed once more a little later.
+SQLite appends each commit to the file beside the journal (`journal.db-wal`), or starts that file again, so a commit
+changes its size or its time. File times have a resolution of some milliseconds: a file that changed just now is
+reported as changed once more a little later.
 
     write at 0 ms    asked at 4 ms: changed     at 14 ms: changed (too fresh to be sure)     at 24 ms: no
 """
@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import Final
 
 FRESH_S: Final = 0.012
-"""Age below which a file may be changed again without a change of its time."""
+"""Age in seconds below which a file may change again without a change of its time."""
 SURE_S: Final = 0.5
 REMOTE_S: Final = 0.04
-"""Seconds between two questions to a journal that is no file."""
+"""Seconds between two queries of a journal that is not a file."""
 _Stamp = tuple[tuple[int, int] | None, ...]
 
 
 class JournalFile:
-    """Remembers how a journal was when it was asked last.
+    """Remembers the state of a journal's files at the last query.
 
     Args:
-        where: The database file; the address of another database, which cannot be looked at.
-        sure_s: Seconds after which rows are asked for in any case: a file on another machine may be known late.
+        where: The database file; or the address of a database server, whose changes cannot be seen.
+        sure_s: Seconds after which the answer is yes in any case, since changes of files on other machines appear late.
     """
 
     def __init__(self, where: Path | str, sure_s: float = SURE_S) -> None:
@@ -36,7 +36,7 @@ class JournalFile:
         self._asked = 0.0
 
     def may_have_changed(self) -> bool:
-        """Whether rows have to be asked for; the next call counts from this one."""
+        """Whether rows should be queried now; the next call compares with this one."""
         now = time.monotonic()
         stamp = tuple(_stamp(path) for path in self._files)
         is_fresh = any(one is not None and abs(time.time() - one[0] / 1e9) < FRESH_S for one in stamp)

@@ -1,10 +1,10 @@
-"""The runs of a folder as pages ask for them: the part that a screen shows first, the whole behind it, piece by piece.
+"""The runs of a folder as pages request them: first the visible part, then the whole run in pieces.
 
     run of 1,000 steps, last 200 asked   read from the checkpoint before step 801: rows 801 to 1,000
-    then after=0, after=2000, ...        read from the first step on, once, and kept
-    each new row                         read by a reader that stands at the end, for all pages
+    then after=0, after=2000, ...        read from the first step on, once, and cached
+    each new row                         read by one reader at the end, for all pages
 
-Between two pieces other requests are answered: no look at a long run holds up another one.
+Other requests are answered between two pieces, so that reading a long run does not block them.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from rawko.config import ConfigError, Settings
 from rawko.web.rows import LEFT, row_of
 
 MAX_OPEN: Final = 24
-"""Runs whose steps are kept in memory; the one that was asked for longest ago is closed first."""
+"""The most runs whose steps are cached; the least recently used run is closed first."""
 PAGE: Final = 5_000
-"""Steps in one answer."""
+"""The most steps in one answer."""
 PATH_PAGE: Final = 1_000
-"""Steps whose transitions are found for one question: a long run is stepped through piece by piece."""
+"""The most steps whose transitions are found for one request: a long run is requested in pieces."""
 FAR: Final = 1_000
-"""Steps behind from which a page asks for what it has missed, instead of getting it as news."""
+"""The number of missed steps from which a page requests them, instead of receiving them as news."""
 PIECE: Final = 100
 """Rows that are read before other requests get their turn: about 15 ms."""
 
 
 @dataclass(slots=True)
 class Shelf:
-    """One run that is open.
+    """An open run with its cached steps.
 
     Attributes:
-        rows: From the first step on, as far as they have been read.
-        news: Stands at the run's end as pages know it; None until somebody watches the run.
-        told: Number of the latest step when a page asked first.
-        plans: Of the rows that have been read; `new_plans` of those that were read as news.
-        path: From the first step on; `near`: of a part that was asked for by itself.
+        rows: All rows from the first step on that were read so far.
+        news: The reader at the last step that pages have received as news; None until a page watches the run.
+        told: Number of the latest step when a page first requested steps.
+        plans: Plans in the cached rows; `new_plans`: plans in the rows read as news.
+        path: Transitions from the first step on; `near`: of a part that was requested separately.
     """
 
     record: RunRecord
@@ -66,7 +66,7 @@ class Shelf:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Some steps of a run: those after number `first`; `count` is the number of the latest there is."""
+    """Some steps of a run: those after number `first`; `count` is the number of the latest step."""
 
     count: int
     first: int
@@ -75,17 +75,17 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Steps that a run has got, and the changes of its plan in them, as `PlanHistory.to_json` tells them."""
+    """New steps of a run, and the plan's changes in them as in `PlanHistory.to_json`."""
 
     rows: Sequence[list[Any]]
     plans: Sequence[Any] = ()
 
 
 class Library:
-    """The runs of one folder.
+    """Reads the runs of one folder.
 
     Args:
-        settings: Of the folder.
+        settings: Settings of the folder.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -94,7 +94,8 @@ class Library:
         self._opening = asyncio.Lock()
 
     async def prepare(self) -> None:
-        """Load what the first look at a run needs, by one at the newest: it takes a fifth of a second."""
+        """Load modules that the first request for a run needs, by reading the newest run: this takes a fifth of a
+        second."""
         with suppress(ConfigError, OSError):
             newest = max((one.name for one in runs_folder(self.settings.state_dir).iterdir()), default=None)
             if newest is not None:
@@ -103,7 +104,7 @@ class Library:
     # ------------------------------------------------------------ steps
 
     async def steps(self, run: str, after: int, most: int = PAGE) -> Window:
-        """Steps after a number, read from the first on, as far as they have not been read before.
+        """Steps after a number; all earlier steps are read, too, and cached.
 
         Raises:
             ConfigError: There is no such run, or its journal cannot be read.
@@ -115,7 +116,7 @@ class Library:
             return await _window(shelf, after, rows)
 
     async def part(self, run: str, most: int, after: int | None = None) -> Window:
-        """Steps after a number, by themselves: from the checkpoint nearest to them. The latest without a number.
+        """Steps after a number, read alone from the nearest checkpoint; without a number, the latest `most` steps.
 
         Raises:
             ConfigError: There is no such run, or its journal cannot be read.
@@ -143,7 +144,7 @@ class Library:
             return list(shelf.rows)
 
     async def plans(self, run: str) -> Sequence[Any]:
-        """Every plan of a run so far, as `PlanHistory.to_json` tells them.
+        """All plans of a run so far, as in `PlanHistory.to_json`.
 
         Raises:
             ConfigError: There is no such run, or its journal cannot be read.
@@ -153,7 +154,7 @@ class Library:
             return shelf.plans.to_json()
 
     async def news(self, run: str) -> News:
-        """Steps that the run has got since the last call; with the first one, since a page has asked for its steps.
+        """Steps since the last call; in the first call, steps since a page first requested steps of the run.
 
         Raises:
             ConfigError: There is no such run, or its journal cannot be read.
@@ -162,7 +163,7 @@ class Library:
             if shelf.news is None:
                 latest = await shelf.reader.latest()
                 after = latest if shelf.told is None else shelf.told
-                if latest - after > FAR:  # one step that does not follow: a page then asks for those between
+                if latest - after > FAR:  # the gap makes the page request the steps between
                     after = latest - 1
                 also = shelf.new_plans.take
                 shelf.news = await shelf.stack.enter_async_context(open_steps(shelf.record, after, also))
@@ -175,14 +176,14 @@ class Library:
             return News(new, plans)
 
     async def position(self, run: str) -> int:
-        """Number of the latest step that pages have got from `news`."""
+        """Number of the latest step that pages have received from `news`."""
         async with self._shelf(run) as shelf:
             return 0 if shelf.news is None else shelf.news.last
 
     # ------------------------------------------------------------ paths
 
     async def path(self, run: str, after: int) -> PathReader:
-        """The transitions of a run's steps from the first on, read somewhat further than `after`.
+        """The transitions of a run's steps from the first on, read up to `PATH_PAGE` steps beyond `after`.
 
         Raises:
             ConfigError: The run cannot be read.
@@ -192,7 +193,7 @@ class Library:
             return shelf.path
 
     async def near_path(self, run: str, most: int, after: int | None = None) -> PathReader:
-        """The transitions of some steps alone, as `part` finds them.
+        """The transitions of some steps only; the steps are chosen as in `part`.
 
         Raises:
             ConfigError: The run cannot be read.
@@ -234,7 +235,7 @@ class Library:
         yield shelf
 
     async def forget(self, run: str) -> None:
-        """Close a run: it is gone, or was set back."""
+        """Close a run that was deleted or rewound."""
         shelf = self._open.pop(run, None)
         if shelf is not None:
             async with shelf.lock, shelf.news_lock:

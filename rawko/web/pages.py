@@ -1,7 +1,7 @@
-"""The files of the pages: HTML, modules and styles, as the package holds them, and all modules joined to one script.
+"""The files of the pages: HTML, modules and styles of the package, with all modules joined to one script.
 
-Modules are put one after the other, imports first, without their `import` lines and `export` words; so their names are
-unique (a test checks it). A browser then loads three files.
+Modules are joined in the order of their imports, without `import` lines and `export` words, so their names must be
+unique (a test checks this). A browser then loads three files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FOLDER: Final = files("rawko.web") / "pages"
 
 @lru_cache(maxsize=1)
 def page_files() -> dict[str, bytes]:
-    """All files by their names."""
+    """The contents of all files by name."""
     return {entry.name: entry.read_bytes() for entry in _FOLDER.iterdir() if _ending(entry.name) in TYPES}
 
 
@@ -53,13 +53,13 @@ def joined_script() -> str:
 
 @lru_cache(maxsize=1)
 def joined_style() -> str:
-    """All styles as one."""
+    """All styles joined."""
     return "".join(page_files()[name].decode("utf-8") for name in _STYLES)
 
 
 @lru_cache(maxsize=64)
 def packed(name: str) -> bytes | None:
-    """A file that a page loads, compressed by gzip; None where there is none."""
+    """A file of the pages compressed by gzip; None where there is no such file."""
     made = {SCRIPT: joined_script, STYLE: joined_style}.get(name)
     content = page_files().get(name) if made is None else made().encode()
     return None if content is None else gzip.compress(content, 9, mtime=0)

@@ -1,7 +1,7 @@
-"""Writes one run as one offline page: the same modules and styles, and all their answers inside of the file.
+"""Writes a run as one offline page: the served modules and styles, with all data for them inside the file.
 
-No server, no network, no package of an extra: the page's policy allows the script and the styles that are in it by
-their hashes, and nothing else.
+It needs no server, no network and no extra: the page's policy allows only the script and styles in the file, by their
+hashes.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from rawko.web.pages import joined_script, joined_style
 from rawko.web.rows import row_of
 
 MAX_STEPS: Final = 3_000
-"""Steps whose details the page holds; of a longer run the others are listed alone."""
+"""The most steps whose details the page has; further steps are only listed."""
 
 
 async def report_page(run: str, settings: Settings) -> str:
-    """A run as HTML.
+    """A run as an HTML page.
 
     Raises:
         ConfigError: There is no such run, or it cannot be read.
@@ -53,7 +53,7 @@ async def report_page(run: str, settings: Settings) -> str:
 
 
 async def _answers(run: str, past: Past, views: list[StepView], path: PathReader) -> dict[str, Any]:
-    """What the page asks for, by the address that it would ask."""
+    """The answers to the page's requests, by the address that the page would request."""
     base = f"runs/{run}"
     charts = [{"name": chart.name, "states": len(chart.states)} for chart in path.charts]
     found: dict[str, Any] = {
@@ -70,7 +70,7 @@ async def _answers(run: str, past: Past, views: list[StepView], path: PathReader
             address = f"{base}/diff?a={max(step - 1, 1)}&b={view.number}"
             try:
                 found[address] = (await tree_diff(past, str(max(step - 1, 1)), str(view.number))).to_json()
-            except ConfigError:  # a snapshot that is damaged: the step is shown without its files
+            except ConfigError:  # a damaged snapshot: the step is shown without its files
                 continue
     return found
 
@@ -78,14 +78,14 @@ async def _answers(run: str, past: Past, views: list[StepView], path: PathReader
 async def _moment(past: Past) -> Any:
     try:
         return await moment_of(past, past.last)
-    except ConfigError as error:  # a chart that has changed since: the steps are shown without the conversation
+    except ConfigError as error:  # for example a changed chart: the steps are shown without the conversation
         return {"step": past.last, "conversation": [], "plan": None, "states": {}, "problem": str(error)}
 
 
 def _drawn(chart: Any) -> str:
     try:
         return draw_chart(chart)
-    except ConfigError:  # too large for a picture; the page shows an outline
+    except ConfigError:  # too large for a drawing: the page shows an outline
         return ""
 
 

@@ -1,4 +1,4 @@
-"""A step as one row of a page's list: short, since a page may hold a hundred thousand of them."""
+"""A step as a row of a page's list; rows are short, since a page may have a hundred thousand of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rawko.app.inspection.aligning import Done
 from rawko.app.views.steps import StepView
 
 LEFT: Final = 14
-"""The column that says whether a rewind left the step behind."""
+"""The column that tells whether a rewind left the step behind."""
 
 
 def row_of(view: StepView) -> list[Any]:
@@ -38,5 +38,5 @@ def row_of(view: StepView) -> list[Any]:
 
 
 def done_of(row: list[Any]) -> Done:
-    """What two runs are compared by, of a row."""
+    """The fields of a row by which two runs are compared."""
     return Done(row[0], row[2], row[4], row[5], bool(row[8]), bool(row[LEFT]))

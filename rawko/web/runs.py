@@ -1,4 +1,4 @@
-"""Which runs pages look at, and with what each is read: a port, and those of one folder."""
+"""The port through which pages read and act on runs, and its implementation for one folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rawko.web.library import Window
 
 
 class Reader(Protocol):
-    """Steps of runs, piece by piece; see `rawko.web.library.Library`."""
+    """Reads the steps of runs in pieces; see `rawko.web.library.Library`."""
 
     async def steps(self, run: str, after: int) -> Window: ...
 
@@ -35,7 +35,7 @@ class Reader(Protocol):
 
 
 class Acting(Protocol):
-    """What people do to runs; see `rawko.app.inspection.acting.Actor`."""
+    """Acts on runs for people; see `rawko.app.inspection.acting.Actor`."""
 
     async def answer(self, run: str, kind: str, text: str, asked: int | None, now: int | None) -> Done: ...
 
@@ -58,11 +58,11 @@ class Acting(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What one run is read and acted on with.
+    """The objects with which a run is read and acted on.
 
     Attributes:
-        settings: Of the folder where its files are; None of a run that has not begun.
-        offers_rules: Whether a rule may be kept for calls like one that is approved.
+        settings: Settings of the folder of its files; None for a run that has not begun.
+        offers_rules: Whether a person may save a rule for calls like an approved one.
     """
 
     settings: Settings | None
@@ -72,33 +72,33 @@ class Parts:
 
 
 class Runs(Protocol):
-    """The runs that pages look at. All calls raise ConfigError where there is no such run.
+    """The runs that pages can show. All calls raise ConfigError where there is no such run.
 
     Attributes:
-        feed: What happens in them.
+        feed: The stream of their events.
     """
 
     feed: Feed
 
     async def parts(self, run: str, *, with_files: bool = False) -> Parts:
-        """What a run is read with.
+        """The objects with which a run is read and acted on.
 
         Args:
-            with_files: Its files are asked for, too, as they are now.
+            with_files: Whether the run's present files are needed, too.
         """
         ...
 
     async def view(self, run: str) -> RunView:
-        """A run as a list shows it."""
+        """A run in the form of a list's entry."""
         ...
 
     async def told(self, run: str) -> dict[str, Any]:
-        """The same for a page, with what else is known of it."""
+        """The run's view as JSON for a page, with further facts where the runs have them."""
         ...
 
 
 class FolderRuns:
-    """The runs of one folder."""
+    """The runs of a folder."""
 
     def __init__(self, settings: Settings, library: Reader, feed: Feed, actor: Actor) -> None:
         self.feed = feed

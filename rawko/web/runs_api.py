@@ -1,4 +1,4 @@
-"""What pages ask about runs, and what they let runs do: one small function per address."""
+"""HTTP addresses for reading runs and acting on them: one small function per address."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Ask = Callable[[Runs, Request], Awaitable[Any]]
 
 
 def run_routes(runs: Runs) -> list[Route]:
-    """The addresses under /api/runs/RUN."""
+    """The routes under /api/runs/RUN."""
     one = "/api/runs/{run}"
     table: dict[str, Ask] = {
         "/api/compare": _compare,
@@ -61,7 +61,7 @@ def run_routes(runs: Runs) -> list[Route]:
 
 
 def list_route(settings: Settings, feed: Feed) -> Route:
-    """The address of all runs of a folder."""
+    """The route that lists all runs of a folder."""
 
     async def listed(runs: Runs | None, request: Request) -> Any:
         damaged: list[str] = []
@@ -77,7 +77,7 @@ def _asking(runs: Runs, ask: Ask) -> Handler:
 
 
 def answering(ask: Callable[[Request], Awaitable[Any]]) -> Handler:
-    """The handler of an address: JSON, or in words why not."""
+    """The handler of an address: answers with JSON, or with an error's message."""
 
     async def answered(request: Request) -> Response:
         try:
@@ -93,7 +93,7 @@ def answering(ask: Callable[[Request], Awaitable[Any]]) -> Handler:
     return answered
 
 
-# ---------------------------------------------------------------- looking
+# ---------------------------------------------------------------- reading
 
 
 async def _run(runs: Runs, request: Request) -> Any:
@@ -102,7 +102,7 @@ async def _run(runs: Runs, request: Request) -> Any:
 
 
 async def _steps(runs: Runs, request: Request) -> Any:
-    """Steps after a number (`after`), up to `PAGE`; with `most`, so many alone; with `last`, so many of the latest."""
+    """Steps after a number (`after`), up to `PAGE`; with `most`, only that many; with `last`, the latest."""
     run, after = request.path_params["run"], _number(request, "after")
     last, most = min(_number(request, "last"), PAGE), min(_number(request, "most"), PAGE)
     library = (await runs.parts(run)).library
@@ -143,7 +143,7 @@ async def _step(runs: Runs, request: Request) -> Any:
 
 
 async def _what_if(runs: Runs, request: Request) -> Any:
-    """What each event would lead to after a step; nothing of the run is touched."""
+    """The outcome of each possible event after a step; the run itself is not changed."""
     async with _past(runs, request) as past:
         step = await past.step(str(request.path_params["step"]))
         return shown({"step": step, "if": [told.to_json() for told in await outlooks(past, step)]})
@@ -177,7 +177,8 @@ async def _can(runs: Runs, request: Request) -> Any:
 
 
 async def _proposal(runs: Runs, request: Request) -> Any:
-    """What the call that waits for a yes would do to the files as they are now, never cut; and the rule to keep."""
+    """The uncut changes that the call to be approved would make to the present files, and the rule that could be
+    saved."""
     run = request.path_params["run"]
     parts, view = await runs.parts(run, with_files=True), await runs.view(run)
     needs = view.needs
@@ -204,7 +205,7 @@ async def _compare(runs: Runs, request: Request) -> Any:
 
 @asynccontextmanager
 async def _past(runs: Runs, request: Request) -> AsyncIterator[Past]:
-    """The run of an address, with its files."""
+    """The past of the request's run, with its files."""
     run = request.path_params["run"]
     parts = await runs.parts(run, with_files=True)
     if parts.settings is None:

@@ -17,24 +17,24 @@ from rawko.web.guard import STALE, Guard
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 7341
-"""The port that is asked for without `--port`; where it is taken, the system chooses one."""
+"""The port used without `--port`; where it is taken, the system chooses a free one."""
 _MAX_MESSAGE: Final = 65_536
-"""Bytes of a WebSocket's message from a client; nothing is asked that way."""
+"""The most bytes of a WebSocket message from a client; such messages are ignored."""
 _GRACE_S: Final = 5
-"""Seconds that open streams get when the server stops."""
+"""Seconds that open streams get to end when the server stops."""
 
 
 class Served:
-    """A server that has a port, and does not serve yet.
+    """A server that has its port already, but does not serve yet.
 
     Args:
-        make: Makes what is served, within the loop that serves it.
-        port: As for `bound`.
-        stale: What a page with the secret of an earlier start shows.
-        websockets: Which of uvicorn's implementations answers WebSockets.
+        make: Makes the application, within the loop that serves it.
+        port: The port, as in `bound`.
+        stale: The message that a page with the secret of an earlier start shows.
+        websockets: The implementation of WebSockets in uvicorn.
 
     Attributes:
-        port: Where it listens.
+        port: The port on which it listens.
         link: The address with the secret of this start in its fragment, which browsers do not send.
     """
 
@@ -57,11 +57,11 @@ class Served:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The names under which a browser may ask."""
+        """The values of the Host header that are accepted."""
         return (f"{HOST}:{self.port}", f"localhost:{self.port}")
 
     async def serve(self) -> None:
-        """Serve until `stop`, SIGINT or SIGTERM (both reach the main thread alone), or the task is cancelled."""
+        """Serve until `stop`, until SIGINT or SIGTERM (only in the main thread), or until the task is cancelled."""
         app = self._make()
         config = uvicorn.Config(
             Guard(app, self.hosts, self.secret, self._stale),
@@ -81,18 +81,18 @@ class Served:
             await self._server.serve(sockets=[self._socket])
 
     def stop(self) -> None:
-        """End `serve`, from any thread."""
+        """End `serve`; may be called from any thread."""
         self._is_stopped = True
         if self._server is not None:
             self._server.should_exit = True
 
     def close(self) -> None:
-        """Give the port back."""
+        """Close the socket."""
         self._socket.close()
 
 
 class _Server(uvicorn.Server):
-    """Ends the open streams first when it stops: it would wait for them, and then cut them."""
+    """Ends open streams before shutting down; uvicorn would wait for them, and then cut them."""
 
     def __init__(self, config: uvicorn.Config, stop: Callable[[], None]) -> None:
         super().__init__(config)
@@ -104,10 +104,10 @@ class _Server(uvicorn.Server):
 
 
 def bound(port: int | None) -> socket.socket:
-    """A listening socket on loopback: on `port`; without one on `PORT`, or where that is taken on a free one.
+    """A listening socket on loopback: on `port`; without one on `PORT`, or on a free port where `PORT` is taken.
 
     Raises:
-        ConfigError: The port that was asked for is taken, or may not be used.
+        ConfigError: The requested port is taken, or may not be used.
     """
     try:
         return _bound(PORT if port is None else port)

@@ -1,7 +1,7 @@
-"""Watches the runs of a folder, and publishes what is new: runs, steps, pieces of the model's text.
+"""Watches the runs of a folder and publishes news: runs, steps, pieces of the model's text.
 
-Only while a page listens. While a run is at work its journal's file is looked at a hundred times a second, and asked
-for rows where it has changed; what changes seldom (which runs there are, what they need) is looked at twice a second.
+It works only while a page reads the stream. While a run works, the journal's file is checked a hundred times a second,
+and rows are queried where the file has changed; the list of runs and their needs are checked twice a second.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ QUICK_S: Final = 0.01
 SLOW_S: Final = 0.5
 _FILES: Final = ("run.json", "report.json", "rewind.json")
 _CHANGING: Final = frozenset({"question", "approval", "answer", "end", "travel"})
-"""Kinds of steps that change what a run needs, or what it is."""
+"""Kinds of steps after which a run's summary may differ."""
 Stamp = tuple[float | None, ...]
 
 
 class Watch:
-    """Compares the folder with what it was, and publishes the differences."""
+    """Compares the folder's runs with their previous states, and publishes the differences."""
 
     def __init__(self, library: Library, feed: Feed) -> None:
         self._library = library
@@ -64,7 +64,7 @@ class Watch:
             await self._stop_following()
 
     async def _look(self) -> None:
-        """Which runs there are, and which have changed."""
+        """Find new, changed and deleted runs, and publish them."""
         found = await asyncio.to_thread(self._stamps)
         before, self._known = self._known, found
         if before is None:
@@ -95,16 +95,18 @@ class Watch:
         return found
 
     def _may_end(self, run: str, stamp: Stamp) -> bool:
-        """Whether a run with a report may still have its process: it writes the report some time before it ends.
+        """Whether a run with a report may still have its process: the process writes the report some time before it
+        ends.
 
-        The summary that is published in between says "at work"; only the look that finds the process gone corrects it.
+        The summary published in between says "at work"; the next check without the process corrects it.
         """
         before = None if self._known is None else self._known.get(run, (None, True))
         return before is not None and (before[1] or before[0] != stamp)
 
     async def _steps(self, run: str) -> None:
-        """Publish the steps that a run has got since; its summary follows where a person or the end is concerned."""
-        with suppress(ConfigError):  # the run is gone or damaged: its summary says so
+        """Publish the new steps of a run; its summary is published again where a question, an answer or the end is
+        among them."""
+        with suppress(ConfigError):  # a deleted or damaged run: its summary shows the error
             news = await self._library.news(run)
             if news.rows:
                 self._feed.publish("steps", run=run, rows=news.rows, plans=news.plans)
@@ -127,7 +129,7 @@ class Watch:
             async for found in follow(record, await self._library.position(run)):
                 if isinstance(found, Piece):
                     self._feed.publish("text", run=run, row=found.row, agent=found.agent, text=found.text)
-            # it ended: the next look publishes its last steps and its report
+            # the run has ended: `_look` publishes its last steps and its report
 
     async def _unfollow(self, run: str) -> None:
         task = self._followers.pop(run, None)

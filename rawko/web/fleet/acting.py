@@ -1,4 +1,4 @@
-"""What people do to runs of a fleet from pages: told to the workers through the database, as the commands tell it."""
+"""Actions of people on runs of a fleet, sent to the workers through the database, as the commands do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ELSEWHERE: Final = "is done where the files are; in a terminal: rawko {what} {r
 
 
 class KnownRuns(Protocol):
-    """What is asked about runs; see `rawko.web.fleet.opened_runs.OpenedRuns`."""
+    """Looks up runs; see `rawko.web.fleet.opened_runs.OpenedRuns`."""
 
     async def task(self, run: str) -> TaskRecord: ...
 
@@ -38,13 +38,13 @@ class FleetActor:
         return await self._answer(await self._runs.task(run), kind, text, asked)
 
     async def answer_seen(self, run: str, kind: str, text: str, seen: str) -> Done:
-        """Answer the question that a list has shown.
+        """Answer a question that a list has shown.
 
         Args:
-            seen: When the task was changed last, as the list had it.
+            seen: The task's time of last change, as in the list.
 
         Raises:
-            Outdated: It was changed since.
+            Outdated: The task has changed since then.
         """
         task = await self._runs.task(run)
         if seen != task.changed_at.isoformat():
@@ -66,7 +66,7 @@ class FleetActor:
         raise ConfigError("say how much the run may use")
 
     async def enlarge(self, run: str, budget: dict[str, Any]) -> Done:
-        """Go on with a larger budget; by the name of the setting."""
+        """Resume the run with a larger budget, given by the names of the settings."""
         task, flags = await self._runs.task(run), Flags(budget)
         return Done(await self._link.ask(lambda fleet: enlarge(fleet, task, flags, who=self._who)))
 
@@ -86,7 +86,7 @@ class FleetActor:
         return await Actor(await self._runs.settings(run)).pin(run, step)
 
     async def requeue(self, run: str) -> Done:
-        """Try a dead run again, or one that waits for a release of rawko."""
+        """Queue a dead run again, or a run that waits for a release of rawko."""
         await self._link.ask(lambda fleet: fleet.requeue(run))
         return Done("queued")
 

@@ -1,4 +1,4 @@
-"""Puts the inspector of a fleet together: pages, addresses for tasks and runs, the numbered stream."""
+"""Builds the web application of a fleet's inspector: pages, addresses for tasks and runs, the numbered stream."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from rawko.web.runs_api import run_routes
 
 
 def make_fleet_app(environ: Mapping[str, str], folder: Path) -> Starlette:
-    """The inspector of a fleet.
+    """The application that inspects a fleet.
 
     Args:
-        environ: Of rawko; names the database.
-        folder: Of the fleet on this machine, for copies of runs.
+        environ: The environment of rawko; it names the database.
+        folder: The fleet's folder on this machine, for copies of runs.
 
     Raises:
         FleetError: No fleet is named.

@@ -1,4 +1,4 @@
-"""The fleet's database for pages: opened once it answers, and asked in a thread of its own."""
+"""Access of pages to the fleet's database: opened on first use, called in one separate thread."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _T = TypeVar("_T")
 
 
 class FleetLink:
-    """One connection to the fleet; questions are answered one after the other.
+    """A connection to the fleet; calls run one after the other.
 
     Args:
-        environ: Names the database.
-        fleet: Open already; None: it is opened with the first question.
+        environ: The environment that names the database.
+        fleet: A fleet that is open already; None: it is opened with the first call.
     """
 
     def __init__(self, environ: Mapping[str, str], fleet: Fleet | None = None) -> None:
@@ -28,11 +28,11 @@ class FleetLink:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="fleet")
 
     async def ask(self, call: Callable[[Fleet], _T]) -> _T:
-        """The answer of a call.
+        """The result of a function called with the fleet.
 
         Raises:
-            Away: The database does not answer at the moment.
-            FleetError: What is asked for is not possible.
+            Away: The database does not answer at present.
+            FleetError: The call is not possible.
         """
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._asked, call)
 
@@ -47,7 +47,7 @@ class FleetLink:
             raise
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Close the fleet's connections."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         self._thread.shutdown(wait=False)
 

@@ -1,4 +1,4 @@
-"""The runs of a fleet that pages look at: each with the settings of its folder, or of a copy that is fetched for it."""
+"""The runs of a fleet that pages show, each with the settings of its folder or of a copy fetched to this machine."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from rawko.web.library import Library, News, Window
 from rawko.web.runs import Parts
 
 MAX_OPEN: Final = 24
-"""Runs that are kept open; the one that was asked for longest ago is closed first."""
+"""The most runs that stay open; the least recently used run is closed first."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A run that is open: `settings` of the folder where its files are seen."""
+    """An open run; `settings` are those of the folder where its files were found."""
 
     settings: Settings
     library: Library
@@ -44,11 +44,11 @@ class _Slot:
 
 
 class OpenedRuns:
-    """The runs of a fleet; an implementation of `rawko.web.runs.Runs`.
+    """Opens runs of a fleet for pages; an implementation of `rawko.web.runs.Runs`.
 
     Args:
-        environ: Of rawko.
-        folder: Of the fleet on this machine, for copies.
+        environ: The environment of rawko.
+        folder: The fleet's folder on this machine, for copies of runs.
     """
 
     def __init__(self, link: FleetLink, feed: Feed, environ: Mapping[str, str], folder: Path) -> None:
@@ -59,10 +59,10 @@ class OpenedRuns:
         self._actor = FleetActor(link, self)
 
     async def task(self, run: str) -> TaskRecord:
-        """What the fleet knows of a run now.
+        """The fleet's present record of a run.
 
         Raises:
-            ConfigError: There is none with this id.
+            ConfigError: The fleet has no run with this id.
         """
         found = await self._link.ask(lambda fleet: fleet.find(run))
         if found is None or found.run != run:
@@ -71,7 +71,7 @@ class OpenedRuns:
 
     @property
     def opened(self) -> Sequence[str]:
-        """The runs that pages have asked for and that have begun."""
+        """The runs that pages have requested and that have begun."""
         return [run for run, slot in self._slots.items() if slot.found is not None]
 
     async def parts(self, run: str, *, with_files: bool = False) -> Parts:
@@ -82,10 +82,10 @@ class OpenedRuns:
         return Parts(found.settings, found.library, self._actor, offers_rules=False)
 
     async def settings(self, run: str) -> Settings:
-        """Of the folder where the files of a run are seen.
+        """The settings of the folder where the files of a run were found.
 
         Raises:
-            ConfigError: It has not begun, or its files cannot be had.
+            ConfigError: The run has not begun, or its files cannot be found.
         """
         task = await self.task(run)
         if problem := why_not_begun(task):
@@ -99,7 +99,7 @@ class OpenedRuns:
         return await self.told_of(await self.task(run))
 
     async def told_of(self, task: TaskRecord) -> dict[str, Any]:
-        """A run for a page, with what the fleet knows of it."""
+        """A run for a page, with the fleet's record of it."""
         return {**(await self._view(task)).to_json(), "fleet": task_row(task)}
 
     async def _view(self, task: TaskRecord) -> RunView:
@@ -111,14 +111,15 @@ class OpenedRuns:
             return view_of(task, None, str(error))
 
     async def news(self, run: str) -> News:
-        """Steps that an opened run has got since the last call."""
+        """Steps that an open run has made since the last call."""
         slot = self._slots.get(run)
         return News(()) if slot is None or slot.found is None else await slot.found.library.news(run)
 
     # ------------------------------------------------------------ opening and closing
 
     async def _opened(self, task: TaskRecord, *, is_fresh: bool = False) -> _Open:
-        """A run with its files; fetched where they are not seen, or with `is_fresh` where they are old."""
+        """The open run; its files are fetched where they are on another machine, and again with `is_fresh` where
+        outdated."""
         slot = self._slots.setdefault(task.run, _Slot())
         self._slots.move_to_end(task.run)
         while len(self._slots) > MAX_OPEN:
@@ -150,7 +151,7 @@ class OpenedRuns:
 
 
 class Nothing:
-    """Of a run that has not begun: no step, no chart."""
+    """Reads a run that has not begun: it has no steps and no charts."""
 
     async def steps(self, run: str, after: int) -> Window:
         return Window(0, 0, ())

@@ -1,4 +1,4 @@
-"""A task, a queue, a worker as pages get them: short texts, nothing that only a worker needs."""
+"""Converts tasks, queues and workers to rows of pages: with short texts, without data that only workers need."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rawko.fleet.listing import place_of
 from rawko.fleet.records import TaskRecord
 
 _WORDS: Final = 300
-"""Characters of a text in a list."""
+"""The most characters of a text in a list."""
 
 
 def task_row(task: TaskRecord) -> dict[str, Any]:
-    """A task for a list. Times are seconds since 1970 by the database's clock."""
+    """A task as a row of a list. Times are seconds since 1970 by the database's clock."""
     report, asked = task.report or {}, task.question
     cost = report.get("cost_usd")
     return {
@@ -51,7 +51,7 @@ def _tokens(usage: Any) -> int | None:
 
 
 def _question(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What is asked. `is_whole`: the row shows all of it, so that it can be answered there."""
+    """A question for a row. `is_whole`: the row shows all of it, so that it can be answered there."""
     text, call = str(asked.get("text") or ""), asked.get("call")
     words = call_words(call) if isinstance(call, Mapping) else line(text)
     told = {"kind": str(asked.get("kind")), "agent": str(asked.get("agent") or ""), "text": words[:_WORDS]}
@@ -67,7 +67,7 @@ def _is_command(call: Any) -> bool:
 
 
 def queue_row(queue: QueueState) -> dict[str, Any]:
-    """A queue with its bounds."""
+    """A queue with its counts and limits."""
     return {
         "queue": queue.queue,
         "counts": dict(queue.counts),

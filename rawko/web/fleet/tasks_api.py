@@ -1,4 +1,4 @@
-"""What pages ask about the tasks of a fleet, its queues and workers, and what they let these do."""
+"""HTTP addresses for a fleet's tasks, queues and workers, and for actions on them."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from rawko.web.runs_api import answering
 
 _MOST_WORDS: Final = 8
 _FIRST: Final = 50
-"""Tasks of each state on the first screen."""
+"""The number of tasks per state on the first screen."""
 _HOLDS: Final[Mapping[str, tuple[str, Mapping[str, bool]]]] = {
     "pause": ("paused", {"is_paused": True}),
     "drain": ("draining", {"is_draining": True}),
     "resume": ("open", {"is_paused": False, "is_draining": False}),
 }
-"""What each action makes of a queue, as `rawko queue` does."""
+"""The queue flags that each action sets, as `rawko queue` does."""
 
 
 def task_routes(link: FleetLink, feed: Feed, actor: FleetActor) -> list[Route]:
     """The addresses under /api/fleet."""
 
     async def first(request: Request) -> Any:
-        """The first page of every state, how many tasks there are, queues and workers: a whole screen."""
+        """The first screen: the first page of every state, numbers of tasks, queues and workers."""
         asked, number = _filter(request), feed.last
         told = await link.ask(lambda fleet: _screen(fleet, asked))
         return {"n": number, "start": feed.start, **told}
@@ -82,7 +82,7 @@ def task_routes(link: FleetLink, feed: Feed, actor: FleetActor) -> list[Route]:
 
 
 def overview(fleet: Fleet) -> dict[str, Any]:
-    """How many tasks there are, queues and workers."""
+    """The numbers of tasks, the queues and the workers."""
     return {
         "tallies": [one.to_json() for one in tallies(fleet)],
         "queues": [queue_row(one) for one in fleet.queues()],

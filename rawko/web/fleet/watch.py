@@ -1,7 +1,7 @@
-"""Watches a fleet, and publishes what is new: changed tasks, steps of runs that pages look at, how many there are.
+"""Watches a fleet and publishes news: changed tasks, steps of runs that pages show, numbers of tasks.
 
-Only while a page listens. Twice a second the tasks are asked for that were changed since, by an index, and those at
-work; sums, queues and workers at most once a second, after something was changed.
+It works only while a page reads the stream. Twice a second it queries, by an index, the tasks that have changed and
+those at work; numbers, queues and workers at most once a second, after a change.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from rawko.web.fleet.tasks_api import overview
 LOOK_S: Final = 0.5
 SUMS_S: Final = 1.0
 IDLE_SUMS_S: Final = 10.0
-"""Between two looks at queues and workers while no task changes."""
+"""Seconds between two queries of queues and workers while no task changes."""
 _AWAY_S: Final = 1.0
 _MANY: Final = 300
-"""Changed tasks of one look, above which pages are told to ask for their list anew."""
+"""The number of changed tasks in one query above which pages are told to request their list again."""
 _Stamp = tuple[datetime, str, int]
 
 
 class FleetWatch:
-    """Compares the tasks with what they were, and publishes the differences."""
+    """Compares the tasks with their previous states, and publishes the differences."""
 
     def __init__(self, link: FleetLink, runs: OpenedRuns, feed: Feed) -> None:
         self._link, self._runs, self._feed = link, runs, feed
@@ -85,8 +85,8 @@ class FleetWatch:
         self._is_dirty = self._is_dirty or bool(new)
 
     async def _steps(self, task: TaskRecord, *, is_new: bool) -> None:
-        """Publish the steps that a run has got since, and itself where it has changed."""
-        with suppress(ConfigError):  # what is wrong with it, its view says
+        """Publish the new steps of a run, and its view where the task has changed."""
+        with suppress(ConfigError):  # the run's view shows the error
             news = await self._runs.news(task.run)
             if news.rows:
                 self._feed.publish("steps", run=task.run, rows=news.rows, plans=news.plans)
