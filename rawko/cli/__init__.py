@@ -1,4 +1,5 @@
-"""The command line: a face, without logic of its own. Commands load what they need when they run."""
+"""The command line: reads options and prints results, without logic of its own. A command imports its modules when it
+runs."""
 
 from __future__ import annotations
 
@@ -17,9 +18,9 @@ from rawko.tools.commands.environment import is_public
 
 
 def main() -> None:
-    """Entry point of `rawko`. What the exit codes mean is in docs/command-line.md."""
-    protect(is_public)  # before anything of a project or of a third party is loaded
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # `run` has handlers of its own; nothing else has to be tidied up
+    """Entry point of `rawko`. docs/command-line.md explains the exit codes."""
+    protect(is_public)  # before code of a project or of a third party is imported
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # `run` has its own handlers; other commands need no cleanup
     for name in ("stdout", "stderr"):
         _make_writable(name)
     mask_tracebacks()
@@ -33,7 +34,7 @@ def main() -> None:
         try:
             app(prog_name="rawko")
         finally:
-            sys.stdout.flush()  # here, where a refusal can be told; at the interpreter's exit it could not
+            sys.stdout.flush()  # an error here can be reported; at the interpreter's exit it could not
     except MissingExtra as error:
         print(f"rawko: {error}", file=sys.stderr)
         sys.exit(MISSING_EXTRA)
@@ -43,14 +44,14 @@ def main() -> None:
         if error.errno not in (errno.ENOSPC, errno.EIO):
             raise
         print(f"rawko: the output cannot be written: {error.strerror}", file=sys.stderr)
-        os._exit(CANNOT_WRITE)  # an ordinary exit would flush, and fail, again
+        os._exit(CANNOT_WRITE)  # an ordinary exit would flush again, and fail again
 
 
 def _make_writable(name: str) -> None:
-    """A stream that refuses nothing.
+    """Make a standard stream accept all text.
 
-    What its encoding does not have is printed as an escape, since names of files may be any bytes; one that was
-    closed (`>&-`) goes nowhere, so that no file that is opened later takes its place.
+    Characters outside of its encoding are printed as escapes, since names of files may be any bytes. A closed stream
+    (`>&-`) is replaced by the null device, so that no file opened later gets its descriptor.
     """
     if getattr(sys, name) is None:
         setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (for as long as the process lives)

@@ -1,4 +1,4 @@
-"""`python -m rawko.cli` is `rawko`; see `rawko.__main__` about the import path."""
+"""`python -m rawko.cli` runs `rawko`; `rawko.__main__` explains the change of the import path."""
 
 import sys
 

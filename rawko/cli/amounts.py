@@ -1,4 +1,4 @@
-"""Times, tokens and money as people read them, in few characters."""
+"""Times, tokens and money as short texts for people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _UNITS: Final = ((365 * _DAY, "y"), (30 * _DAY, "mo"), (7 * _DAY, "w"), (_DAY, "
 
 
 def duration(seconds: float | None) -> str:
-    """How long.
+    """A duration.
 
     >>> [duration(one) for one in (None, 0.04, 4.25, 65, 3723, 90_000)]
     ['', '0.0s', '4.2s', '1:05', '1:02:03', '25:00:00']
@@ -25,7 +25,7 @@ def duration(seconds: float | None) -> str:
 
 
 def age(seconds: float | None) -> str:
-    """How long ago, in one unit.
+    """A time ago, in one unit.
 
     >>> [age(one) for one in (None, 3, 59, 61, 7200, 86_400 * 9)]
     ['', 'now', '59s', '1min', '2h', '1w']
@@ -57,12 +57,12 @@ def tokens(count: int) -> str:
 
 
 def in_and_out(sent: int, received: int) -> str:
-    """Tokens in and out; "" where none were used."""
+    """Tokens sent and received, as "5.4k/812"; "" where none were used."""
     return f"{tokens(sent)}/{tokens(received)}" if sent or received else ""
 
 
 def money(usd: float | None) -> str:
-    """US dollars; "" where nothing was counted.
+    """US dollars; "" for None.
 
     >>> [money(one) for one in (None, 0.0, 0.00315, 0.42, 12.5)]
     ['', '$0.0000', '$0.0032', '$0.42', '$12.50']

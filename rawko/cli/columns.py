@@ -1,4 +1,4 @@
-"""Lines in columns, as wide as the terminal: wide characters count two cells, and what is too long ends in `…`."""
+"""Formats rows in columns that fit the terminal: wide characters count two cells; cut texts end in `…`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Final, TextIO
 from rich.cells import cell_len, set_cell_size
 
 _PIPED: Final = 100
-"""Cells of a line that goes into a pipe or a file, where nothing is cut."""
+"""The width in cells for output to a pipe or a file, where nothing is cut."""
 
 
 def width_of(stream: TextIO) -> int | None:
-    """Cells of the terminal that a stream writes to; None where it is none."""
+    """The width in cells of the terminal that a stream writes to; None where the stream is not a terminal."""
     if not stream.isatty():
         return None
     try:
@@ -27,11 +27,11 @@ def width_of(stream: TextIO) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column.
+    """A column of a table.
 
     Attributes:
-        width: Cells; 0 takes what is left.
-        least: The columns a terminal needs for it to be shown.
+        width: Width in cells; 0 takes the remaining cells.
+        least: The terminal width from which the column is shown.
     """
 
     title: str
@@ -41,10 +41,10 @@ class Column:
 
 
 class Columns:
-    """Rows of cells as lines.
+    """Formats rows of cells as lines.
 
     Args:
-        width: Of the terminal; None cuts nothing.
+        width: Width of the terminal in cells; None cuts nothing.
     """
 
     def __init__(self, columns: Sequence[Column], width: int | None) -> None:
@@ -58,7 +58,7 @@ class Columns:
         return self._line([one.title for one in self._columns])
 
     def line(self, cells: Sequence[str]) -> str:
-        """One cell for each column, those that are not shown included; each is one line without control characters."""
+        """A row as a line. `cells` has one text for each column, including hidden columns; each without line breaks."""
         return self._line([cells[number] for number in self.shown])
 
     def _line(self, cells: Sequence[str]) -> str:
@@ -82,7 +82,7 @@ class Columns:
 
 
 def cut_cells(text: str, width: int) -> str:
-    """A line of at most so many cells.
+    """A line cut to at most `width` cells.
 
     >>> cut_cells("abcdef", 4), cut_cells("漢字漢字", 5), cut_cells("abc", 3)
     ('abc…', '漢字…', 'abc')

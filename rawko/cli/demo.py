@@ -1,4 +1,4 @@
-"""`make demo`: the main job in a small real repository, in a temporary folder, with scripted model replies."""
+"""`make demo`: runs a task with scripted model replies, in a small git repository in a temporary folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _README = "# A small project\n\nIt has no program yet.\n"
 
 
 def main() -> int:
-    """Make the repository, run the task there, and say what can be tried with what came of it."""
+    """Make the repository, run the task there, and print commands to try next."""
     protect(is_public)
     try:
         require("agents", "the demo")
@@ -41,7 +41,7 @@ def main() -> int:
 
 
 def _to_try(folder: Path) -> str:
-    """What a person may type next, in the demo's folder, which is kept."""
+    """The commands to try next in the demo's folder, which is not deleted."""
     bin = Path(sys.executable).parent
     path = [] if shutil.which("rawko") else [f"export PATH={shlex.quote(str(bin))}:$PATH"]
     lines = [

@@ -1,4 +1,5 @@
-"""Exit codes of `rawko` that are not a run's own (`rawko.app.run.report`); docs/command-line.md tells all of them."""
+"""Exit codes of `rawko` other than those of a run (`rawko.app.run.report`); docs/command-line.md explains all of
+them."""
 
 from __future__ import annotations
 
@@ -8,6 +9,6 @@ CANNOT_WRITE: Final = 1
 BAD_INPUT: Final = 2
 MISSING_EXTRA: Final = 2
 KILLED: Final = 130
-"""What a shell reports of a program that SIGINT ended: 128 + 2."""
+"""A shell's exit code for a program ended by SIGINT: 128 + 2."""
 READER_GONE: Final = 141
-"""What a shell reports of a program that SIGPIPE ended: 128 + 13."""
+"""A shell's exit code for a program ended by SIGPIPE: 128 + 13."""

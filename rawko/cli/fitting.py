@@ -1,4 +1,4 @@
-"""Lines as wide as their terminal: wrapped at words; in a pipe or a file they stay as they are."""
+"""Wraps lines at words to the width of a terminal; in a pipe or a file they are unchanged."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TextIO
 
 
 def fitted(text: str, stream: TextIO, hang: int | None = None) -> str:
-    """Painted lines for a stream. Nothing but spaces at the end of a line is left out.
+    """Painted lines, wrapped for a stream; only spaces at line ends are removed.
 
     Args:
-        hang: Cells by which what goes on of a line is moved in; by default two more than its beginning.
+        hang: Cells by which continuation lines are indented; by default two more than the line's own indentation.
     """
     columns = _columns_of(stream)
     if columns is None:
@@ -21,7 +21,7 @@ def fitted(text: str, stream: TextIO, hang: int | None = None) -> str:
 
 
 def side_by_side(commands: Sequence[str], stream: TextIO) -> str:
-    """Command lines in one line, or one a line where that is wider than the terminal."""
+    """Command lines joined in one line, or one per line where that would be wider than the terminal."""
     line = " · ".join(commands)
     columns = _columns_of(stream)
     return line if columns is None or len(line) < columns else fitted("\n".join(commands), stream)

@@ -1,4 +1,4 @@
-"""`rawko diff-charts A B`: what differs between two charts, state by state."""
+"""`rawko diff-charts A B`: prints the differences between two charts, state by state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rawko.render.words import timers_by_event
 DIFFERENT: Final = 1
 _GIT: Final = (
     *("git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
-    *("-c", "protocol.allow=never"),  # a missing object would be fetched, by commands that the repository names
+    *("-c", "protocol.allow=never"),  # git would fetch missing objects, with commands that the repository configures
 )
 _ACCEPTED: Final = "accepted: a file, a shipped chart, or REV:FILE of a git repository"
 _STYLES: Final = {"+": "green", "-": "red", "~": "yellow", "!": "yellow"}
@@ -32,7 +32,8 @@ _GIT_S: Final = 60
 def diff_charts_command(
     before: str, after: str, *, is_json: bool, trusted: bool, output: Path | None = None, theme: str = "light"
 ) -> int:
-    """0: they are the same; 1: they differ; 2: one of them cannot be read, or the picture not written."""
+    """The exit code. 0: the charts are the same; 1: they differ; 2: one cannot be read, or the picture cannot be
+    written."""
     if output is not None and (problem := _undrawable(output, theme)) is not None:
         return complain(problem)
     try:
@@ -56,7 +57,7 @@ def diff_charts_command(
 
 
 def _undrawable(output: Path, theme: str) -> str | None:
-    """Why no picture can be written, told before anything else is."""
+    """The reason why the picture cannot be written, found before any output; None where it can."""
     from rawko.render.draw import MARKED
     from rawko.render.errors import UnknownFormatError
     from rawko.render.formats.themes import Theme
@@ -81,11 +82,11 @@ def _draw(old: Chart, new: Chart, output: Path, theme: str) -> int:
 
 
 def _chart(text: str, trusted: bool) -> Chart:
-    """The chart that a text names.
+    """The chart that an argument names: a file, a shipped chart, or REV:FILE.
 
     Raises:
-        NoSuchChart: It names none.
-        ChartError: It is none.
+        NoSuchChart: The argument names no chart.
+        ChartError: The file is not a valid chart.
     """
     revision, colon, file = text.partition(":")
     if colon and revision and not Path(text).exists():
@@ -95,7 +96,7 @@ def _chart(text: str, trusted: bool) -> Chart:
 
 
 def _fragments_of_git(revision: str, folder: str) -> FragmentFiles:
-    """Reads fragments as they were in the same revision."""
+    """A reader of fragments as they were in the same revision."""
 
     def read(name: str) -> str:
         try:
@@ -111,7 +112,7 @@ def _of_git(revision: str, file: str) -> str:
     if not file or revision.startswith("-"):
         raise NoSuchChart(f"{revision}:{file} names no chart; {_ACCEPTED}")
     folder = path.parent if path.parent.is_dir() else Path()
-    # "./" makes git take the path from that folder, not from the repository's top.
+    # "./" makes git resolve the path from that folder, not from the top of the repository.
     name = f"{revision}:./{path.name if folder == path.parent else file}"
     try:
         done = subprocess.run(

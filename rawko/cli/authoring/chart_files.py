@@ -1,4 +1,4 @@
-"""The chart files that the command line names: files, folders for the charts in them, shipped charts by their names."""
+"""Finds the chart files of a command line: files, folders with charts, and shipped charts by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SUFFIXES: Final = (".yaml", ".yml")
 
 
 class NoSuchChart(ValueError):
-    """A path that names no chart; says what is near."""
+    """A path names no chart; the message suggests similar names."""
 
 
 def chart_files(
@@ -25,16 +25,16 @@ def chart_files(
     with_feature: bool = False,
     passed_over: list[PassedOver] | None = None,
 ) -> list[Path]:
-    """The files, in the order in which they are named; a folder stands for the charts in it and below it.
+    """The chart files, in the order of `paths`; a folder means all charts in and below it.
 
     Args:
-        problems: Gets what is wrong with each path that names no chart; the others are found all the same. Without it
-            a file that is not there is among those that are returned.
-        with_feature: Of a folder only charts with a `.feature` beside them.
-        passed_over: Gets the YAML files of a folder that are no charts.
+        problems: Receives an error message for each path that names no chart; the other paths are still searched.
+            Without it, missing files are included in the result.
+        with_feature: Take only charts of a folder that have a `.feature` beside them.
+        passed_over: Receives the YAML files of a folder that are not charts.
 
     Raises:
-        NoSuchChart: A folder holds no chart, and there is no list for it.
+        NoSuchChart: A folder has no chart, and `problems` is None.
     """
     found: list[Path] = []
     for path in paths:
@@ -53,10 +53,10 @@ def chart_files(
 
 
 def chart_file(path: Path) -> Path:
-    """A chart's file, or a shipped chart by its name.
+    """The file of a chart, given by its path or by the name of a shipped chart.
 
     Raises:
-        NoSuchChart: There is neither.
+        NoSuchChart: No such file and no such shipped chart exists.
     """
     if path.exists():
         if path.is_dir():
@@ -88,7 +88,7 @@ def _in_folder(folder: Path, passed_over: list[PassedOver] | None, *, with_featu
 
 
 def _charts_in(folder: Path, passed_over: list[PassedOver] | None = None, *, is_deep: bool = True) -> list[Path]:
-    """YAML files that begin like charts, hidden folders left out, sorted."""
+    """YAML files that begin like charts, sorted, without those in hidden folders."""
     found: list[Path] = []
     for path in sorted(_yaml_files(folder, is_deep=is_deep)):
         why = why_no_chart(path)

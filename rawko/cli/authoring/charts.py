@@ -1,4 +1,4 @@
-"""`check`, `export`, `schema`: charts as files, in and out."""
+"""`check`, `export`, `schema`: lints charts, and converts them to other formats."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ from rawko.cli.output import BAD_INPUT, complain, visible_json, visible_line, wr
 from rawko.processes.replacing import replace_text
 
 _MAX_TOLD: Final = 8
-"""Files that are passed over, each in a line of its own; of more there is one line."""
+"""The most files that are reported as passed over one per line; more get a single line together."""
 
 
 def fix_command(paths: Sequence[Path], *, is_diff: bool, trusted: bool) -> int:
-    """Correct what is certain in charts, or show it. 2 where a path names no chart, or a file cannot be written."""
+    """Correct certain misspellings in charts, or show the corrections. 2 where a path names no chart, or writing
+    fails."""
     problems: list[str] = []
     for path in paths:
         if not path.exists() and str(path) in shipped_charts():
@@ -59,7 +60,7 @@ def fix_command(paths: Sequence[Path], *, is_diff: bool, trusted: bool) -> int:
 
 
 def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool, as_json: bool = False) -> int:
-    """Print every finding, and which YAML files of a folder are no charts; 1 if a finding is an error."""
+    """Print all findings, and the YAML files of folders that are not charts; 1 if a finding is an error."""
     found: list[Diagnostic] = []
     problems: list[str] = []
     charts: list[Chart] = []
@@ -140,9 +141,9 @@ def _as_json(
 
 
 def _bound(chart: Chart, path: Path, module: str | None) -> Any:
-    """The names that are bound for a chart: by the module that the user names, or by rawko itself.
+    """The names bound for a chart, by the module that the user names or by rawko itself.
 
-    What a project's pyproject.toml names is not imported here: checking a chart runs nothing of its project.
+    The module that a project's pyproject.toml names is not imported: checking a chart runs no code of its project.
 
     Raises:
         LookupError: The module cannot be used.
@@ -154,7 +155,7 @@ def _bound(chart: Chart, path: Path, module: str | None) -> Any:
 
 
 def _own_names(chart: Chart, path: Path, module: str) -> Iterator[Bound]:
-    """The names that a module binds to its own functions, not to those that it has from elsewhere."""
+    """The names that a module binds to functions that it defines itself, not to imported ones."""
     for kind, name, value in bindings_of(chart, path, module):
         code = getattr(value, "__code__", None)
         if getattr(value, "__module__", None) == module and code is not None:
@@ -167,7 +168,7 @@ def _shown(file: str) -> str:
 
 
 def bindings_of(chart: Chart, path: Path, module: str | None) -> Any:
-    """A chart's functions: of the module that the user names, or rawko's own of a shipped chart; else None.
+    """The functions of a chart: those of the module that the user names, or rawko's own for a shipped chart; else None.
 
     Raises:
         LookupError: The module cannot be used.
@@ -187,7 +188,7 @@ def bindings_of(chart: Chart, path: Path, module: str | None) -> Any:
 
 
 def _named(chart: Chart) -> str | None:
-    """The module that the project names for a chart; it is not imported."""
+    """The module that the project names for a chart; the module is not imported."""
     from rawko.config import ConfigError
     from rawko.runtime.errors import BindingsNotFound
     from rawko.trust.bindings import named_bindings
@@ -201,7 +202,7 @@ def _named(chart: Chart) -> str | None:
 
 
 def export_command(path: Path, to: str, output: Path | None, *, trusted: bool) -> int:
-    """Write a chart in another format; what that format cannot say is told on standard error."""
+    """Write a chart in another format; losses are reported on standard error."""
     if to not in _EXPORTS:
         return complain(f"--to {to!r} is not known; accepted: {', '.join(_EXPORTS)}")
     return _converted(path, output, _EXPORTS[to], trusted=trusted)

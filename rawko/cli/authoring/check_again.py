@@ -1,6 +1,6 @@
-"""`rawko check --watch`: the check once more whenever one of its files has changed, until Ctrl-C.
+"""`rawko check --watch`: repeats the check whenever one of its files has changed, until Ctrl-C.
 
-Each check is a process of its own, so that a module of bindings is read as it is now.
+Each check runs in a new process, so that the module of bindings is imported again.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from rawko.cli.authoring.chart_files import chart_files
 from rawko.cli.output import visible_line
 
 EVERY_S: Final = 0.3
-"""Between two looks at the files, at least; of a large folder ten times as long as a look takes."""
+"""The least seconds between two scans of the files; for a large folder ten times as long as a scan takes."""
 
 MAX_FILES: Final = 2_000
-"""Charts and fragments that are watched together."""
+"""The most charts and fragments that are watched together."""
 _FRAGMENT: Final = re.compile(r"""fragment["']?\s*:\s*["']?([^\s"',}]+\.ya?ml)""")
 
 State = dict[str, tuple[int, int]]
@@ -33,7 +33,7 @@ def watch_check(paths: Sequence[Path], bindings: str | None, check: Callable[[],
     """Check now and after every change; an interrupt ends the process.
 
     Args:
-        check: Runs the check and prints what it finds.
+        check: Runs the check and prints its findings.
     """
     module = None if bindings is None else _file_of(bindings)
     before: State | None = None
@@ -50,12 +50,12 @@ def watch_check(paths: Sequence[Path], bindings: str | None, check: Callable[[],
 
 
 def check_in_process(words: Sequence[str]) -> int:
-    """Run `rawko check` with these words, in a process of its own."""
+    """Run `rawko check` with these arguments in a new process; returns its exit code."""
     return subprocess.run([sys.executable, "-m", "rawko", "check", *words], check=False).returncode
 
 
 def _state(paths: Sequence[Path], module: Path | None) -> State:
-    """Time and size of each file; a chart that is added to a folder counts, too."""
+    """Time and size of each watched file; charts added to a folder are included."""
     found: State = {}
     charts = chart_files(paths, [])
     for path in [*charts, *_fragments(charts), *([] if module is None else [module])]:
@@ -68,7 +68,7 @@ def _state(paths: Sequence[Path], module: Path | None) -> State:
 
 
 def _fragments(charts: Iterable[Path]) -> Iterator[Path]:
-    """Files that charts, and fragments that they use, name as fragments; whether or not a chart can be loaded."""
+    """Files that charts, and fragments of these, name as fragments, even where a chart cannot be loaded."""
     pending, seen = list(charts), set(charts)
     while pending:
         path = pending.pop()
@@ -96,7 +96,7 @@ def _changed(before: State, now: State) -> str:
 
 
 def _file_of(module: str) -> Path | None:
-    """The file of a module of the current folder; it is not imported."""
+    """The file of a module in the current folder; the module is not imported."""
     sys.path.insert(0, "")
     try:
         spec = importlib.util.find_spec(module)

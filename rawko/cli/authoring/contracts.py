@@ -1,4 +1,4 @@
-"""`rawko test`: the contracts beside charts, with a coverage table."""
+"""`rawko test`: runs the contracts beside charts, and prints a coverage table."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is wanted of the contracts.
+    """Which contracts to run, and what to report.
 
     Attributes:
-        scenario: Only those whose name contains it.
-        fail_under: Percent of a chart that have to be covered: of its states, of its transitions, of the branches of
-            its decisions, of the outcomes of its guards, of the ends of its actors.
-        junit: Where the results are written as JUnit's XML.
-        html: Where they are written as a page.
-        has_table: Print how much of each chart is covered.
+        scenario: Run only scenarios whose name contains this text.
+        fail_under: The least percentage of a chart to be covered, counting states, transitions, branches of decisions,
+            outcomes of guards and ends of actors.
+        junit: File for the results as JUnit's XML.
+        html: File for the results as a page.
+        has_table: Whether to print the coverage of each chart.
     """
 
     scenario: str | None = None
@@ -40,13 +40,13 @@ class Wanted:
 
     @property
     def is_covered(self) -> bool:
-        """Whether something of the output says what is covered."""
+        """Whether any output needs the coverage."""
         return self.has_table or self.as_json or self.fail_under is not None or self.html is not None
 
 
 def test_command(charts: Sequence[Path], *, bindings: str | None, wanted: Wanted, is_trusted: bool = False) -> int:
-    """Run the contracts; 1 if one fails, or too little is covered; 2 if there is nothing to run, or the Python around
-    them is not trusted."""
+    """Run the contracts; 1 if one fails or coverage is too low; 2 if there is nothing to run, or their Python code is
+    not trusted."""
     from rawko.testing.errors import ContractsUnavailable
     from rawko.trust.errors import ConfigError
 
@@ -92,7 +92,7 @@ def test_command(charts: Sequence[Path], *, bindings: str | None, wanted: Wanted
 
 
 def _too_little(result: ContractResult, percent: float | None) -> int:
-    """1 where less of a chart is covered; which, and how much, is told."""
+    """1 where the coverage of a chart is too low, which is reported on standard error; else 0."""
     low = [one for one in result.coverage if percent is not None and one.percent < percent]
     for one in low:
         name = visible_line(one.chart.name)
@@ -103,13 +103,13 @@ def _too_little(result: ContractResult, percent: float | None) -> int:
 def trusted_results(
     charts: Sequence[Path], bindings: str | None, *, is_trusted: bool = False, **options: Any
 ) -> ContractResult:
-    """Run the contracts beside charts with the Python around them, as far as the user trusts it.
+    """Run the contracts beside charts with the Python code around them, where the user trusts it.
 
     Args:
-        options: As `run_contracts`.
+        options: Passed to `run_contracts`.
 
     Raises:
-        ConfigError: The Python around them is not trusted, or cannot be imported.
+        ConfigError: The Python code around the contracts is not trusted, or cannot be imported.
         ContractsUnavailable: pytest or pytest-bdd is not installed.
         OSError: The current folder cannot be used.
     """

@@ -1,4 +1,4 @@
-"""`diagram`: a chart as a picture, or as a text that other programs draw; what a run made of it highlighted."""
+"""`diagram`: draws a chart as a picture, or as text for other programs, with the states of a run highlighted."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from rawko.render.expand import Child
 
 AGENTS = "agent_executor"
-"""The actor that stands for whichever agent is chosen at run time."""
+"""The actor source in charts for the agent that is chosen at run time."""
 
 CHILD_DEPTH = 2
-"""How deep an agent's chart is drawn inside another one."""
+"""The number of levels of an agent's chart that are drawn inside another chart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What was asked for on the command line, unchecked.
+    """The options of the command line, unchecked.
 
     Attributes:
         configuration: Names of active states.
-        run: `RUN` or `RUN@K`: highlight where it stands, and the way that it took.
-        agents: Tell the agents' names where they are run.
-        expand: Draw their charts there, too.
-        bindings: The module that agents' own charts are stepped through with.
-        style: Where transitions are written.
-        detail: How much of them.
+        run: `RUN` or `RUN@K`: highlight the run's active states and its taken transitions.
+        agents: Show the agents' names in the states that run them.
+        expand: Draw the agents' charts in these states, too.
+        bindings: The module with which agents' own charts are replayed.
+        style: Where transitions are drawn.
+        detail: Which parts of transitions are drawn.
         coverage: Highlight what the chart's contract visits.
     """
 
@@ -55,7 +55,7 @@ class Drawing:
 
 
 def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, trusted: bool) -> int:
-    """Draw a chart in the format that the file's ending names; Mermaid on standard output."""
+    """Draw a chart in the format of the output file's ending; Mermaid on standard output."""
     from rawko.config import ConfigError
     from rawko.render.detail import DETAILS
     from rawko.render.draw import FORMATS, STYLES, draw
@@ -150,7 +150,7 @@ def _options(chart: Chart, drawing: Drawing) -> Options:
 
 
 def _covered(path: Path, options: Options, bindings: str | None) -> Options:
-    """The options with what the contract beside a chart covers; tells what it does not in words, too.
+    """The options with the coverage of the contract beside a chart; the coverage table is printed on standard error.
 
     Raises:
         ConfigError: The contract cannot be run, or one of its scenarios fails.
@@ -174,12 +174,12 @@ def _covered(path: Path, options: Options, bindings: str | None) -> Options:
 
 
 def _with_parents(chart: Chart, states: tuple[str, ...]) -> tuple[str, ...]:
-    """The states, and those around them, which are active as well."""
+    """The states and their ancestors, which are active as well."""
     return tuple(dict.fromkeys(name for state in states for name in (state, *chart.ancestors(state))))
 
 
 def _children(chart: Chart, drawing: Drawing) -> dict[str, list[Child]]:
-    """The agents of this folder, by the chart that they run on.
+    """The agents of this folder, grouped by their charts.
 
     Raises:
         ConfigError: The chart runs no agents, or an agent's file or chart has defects.

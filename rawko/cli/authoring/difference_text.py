@@ -1,6 +1,6 @@
-"""What differs between two charts in words: as lines for people, and as JSON.
+"""Texts for the differences between two charts: lines for people, and JSON.
 
-In both, `old` and `new` are the timers of the two charts by their events.
+In all functions, `old` and `new` are the timers of the two charts by their events.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rawko.render.words import action_text, actions_text, delay_text, events_tex
 
 
 def in_lines(found: ChartDifferences, old: Mapping[str, After], new: Mapping[str, After]) -> Iterator[str]:
-    """One line for each difference; its first character other than a space says what it is."""
+    """One line per difference; its first character other than a space marks its kind."""
     for one in found.fields:
         yield f"~ {_field(one)}"
     yield from (f"- state {name}" for name in found.removed)
@@ -107,7 +107,7 @@ def _value(value: Any) -> str:
 
 
 def as_json(found: ChartDifferences, old: Mapping[str, After], new: Mapping[str, After]) -> dict[str, Any]:
-    """The same as data, with the words that the lines have."""
+    """The differences as JSON data, with the same texts as the lines."""
     return {
         "fields": [_field_json(one) for one in found.fields],
         "added": list(found.added),

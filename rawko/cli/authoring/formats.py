@@ -1,4 +1,4 @@
-"""`import` and `export --to xstate|scxml`: other formats. What is lost on the way is told on standard error."""
+"""`import` and `export --to xstate|scxml`: converts other formats. Losses are reported on standard error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def import_command(
     data_model: str | None = None,
     lenient: bool = False,
 ) -> int:
-    """Write a file of another format as a chart in YAML. `source` names the format; by default the file's ending."""
+    """Write a file of another format as a chart in YAML. `source` names the format, by default taken from the file's
+    ending."""
     kind = source or _ENDINGS.get(path.suffix.lower(), "")
     if kind not in _IMPORTS:
         wanted = f"--from {source!r}" if source else f"{path}: the ending {path.suffix!r}"
@@ -42,21 +43,21 @@ def import_command(
 
 
 def to_xstate(chart: Chart) -> str:
-    """A chart as XState's JSON; losses are told."""
+    """A chart as XState's JSON; losses are printed on standard error."""
     from rawko.chart.formats.xstate import export_xstate
 
     return _told(export_xstate(chart))
 
 
 def to_scxml(chart: Chart) -> str:
-    """A chart as SCXML; losses are told."""
+    """A chart as SCXML; losses are printed on standard error."""
     from rawko.chart.formats.scxml import export_scxml
 
     return _told(export_scxml(chart))
 
 
 def tell(diagnostics: Iterable[Diagnostic]) -> None:
-    """Findings on standard error, one a line."""
+    """Print findings on standard error, one per line."""
     for diagnostic in diagnostics:
         print(visible_line(str(diagnostic)), file=sys.stderr)
 
@@ -68,7 +69,7 @@ def _told(exported: Exported) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How code in a source is read."""
+    """Options for reading code in a source document."""
 
     trusted: bool
     data_model: str | None

@@ -1,4 +1,4 @@
-"""`rawko fmt`: charts in one layout, with their comments; written, only checked, or shown as a difference."""
+"""`rawko fmt`: formats charts in one layout, keeping comments; writes them, only checks them, or shows a diff."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from rawko.cli.output import BAD_INPUT, Painter, complain, visible_line
 from rawko.processes.replacing import replace_text
 
 UNFORMATTED: Final = 1
-"""The exit code of --check and --diff where something would be changed."""
+"""The exit code of --check and --diff where a chart would change."""
 STANDARD_INPUT: Final = Path("-")
 
 
 def format_command(paths: Sequence[Path], *, is_check: bool, is_diff: bool) -> int:
-    """Format charts in their files. 1 where `is_check` or `is_diff` and one would change, 2 where one cannot be read
-    or written; the others are formatted all the same."""
+    """Format charts in their files. 1 where a chart would change with `is_check` or `is_diff`; 2 where a file cannot be
+    read or written, after all others were formatted."""
     if STANDARD_INPUT in paths:
         if len(paths) > 1:
             return complain("'-' is standard input; it is formatted alone")
@@ -85,7 +85,7 @@ def _defects(error: Exception) -> Iterator[str]:
 
 
 def show_changes(before: str, after: str, file: Path) -> None:
-    """Print what would change in a file, as a unified diff."""
+    """Print the changes of a file as a unified diff."""
     paint = Painter(sys.stdout)
     styles = {"+": "green", "-": "red"}
     for line in unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), lineterm=""):

@@ -1,4 +1,4 @@
-"""`rawko init`: the built-in agents and a configuration as files, with their JSON Schemas for editors."""
+"""`rawko init`: writes the built-in agents and a configuration as files, with their JSON Schemas for editors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ rules: []
 
 
 def init_command(folder: Path, *, force: bool) -> int:
-    """Write `.rawko/`; files that are there stay, unless `force` says otherwise."""
+    """Write `.rawko/`; existing files are kept unless `force` is set."""
     base = folder / FOLDER
     files = {base / "config.yaml": _header("config", up="") + CONFIG_TEXT}
     for path in sorted(BUILT_IN_AGENTS.glob("*.yaml")):
@@ -58,7 +58,7 @@ def init_command(folder: Path, *, force: bool) -> int:
         for path in written:
             print(visible_line(f"wrote {path.relative_to(folder)}"))
         return complain(f"{error.filename or base}: cannot be written: {error.strerror}")
-    for path in written:  # only now: what a reader that goes away stops is the telling, not the writing
+    for path in written:  # printed last, so that a closed pipe cannot stop the writing
         print(visible_line(f"wrote {path.relative_to(folder)}"))
     for path in kept:
         print(visible_line(f"kept  {path.relative_to(folder)} (is there already; --force overwrites)"))

@@ -1,4 +1,4 @@
-"""`rawko simulate CHART`: a chart stepped by hand, line by line; a session can be kept as a scenario."""
+"""`rawko simulate CHART`: steps through a chart by hand, line by line; a session can be recorded as a scenario."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ _YES: Final = {"y": True, "yes": True, "true": True, "n": False, "no": False, "f
 
 
 def simulate_command(path: Path, *, bindings: str | None, records: bool, name: str | None, trusted: bool) -> int:
-    """Read lines from standard input until it ends; the exit code is 2 where the chart cannot be stepped."""
+    """Run a session on standard input and output; the exit code is 2 where the chart cannot be loaded or the session
+    not recorded."""
     from rawko.cli.authoring.charts import bindings_of
 
     try:
@@ -54,7 +55,7 @@ def simulate_command(path: Path, *, bindings: str | None, records: bool, name: s
 
 
 def _record(simulation: Simulation, feature: Path, name: str | None) -> int:
-    """Append the session to the feature beside the chart."""
+    """Append the session as a scenario to the .feature file beside the chart; returns the exit code."""
     if not simulation.lines:
         return complain("nothing was done, and nothing is recorded")
     title = name or f"By hand: {', '.join(line.text for line in simulation.lines)}"[:100]
@@ -71,9 +72,8 @@ def _record(simulation: Simulation, feature: Path, name: str | None) -> int:
 
 @contextmanager
 def _keys_of_a_session() -> Iterator[None]:
-    """Ctrl-C raises each time: the session itself counts them. Elsewhere a second one ends the process.
-
-    One that comes while the session answers another ends it as the second does: what was done can still be recorded.
+    """Make each Ctrl-C raise, since the session counts them; elsewhere a second Ctrl-C ends the process. A Ctrl-C that
+    arrives while the session handles another one ends the session like a second one; it can still be recorded.
     """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -90,7 +90,7 @@ class _Session:
     def __init__(self, make: Callable[[Mapping[str, bool]], Simulation]) -> None:
         self._paint = Painter(sys.stdout)
         self._is_typed = sys.stdin.isatty()
-        self._is_leaving = False  # Ctrl-C was the latest key at the prompt
+        self._is_leaving = False  # Ctrl-C was pressed last at the prompt
         guards: dict[str, bool] = {}
         while True:
             try:
@@ -111,7 +111,7 @@ class _Session:
         }
 
     def run(self) -> None:
-        """Lines until the input ends."""
+        """Read and execute lines until the input ends."""
         if self._is_typed:
             _complete(self._words)
             print(self._paint("help shows what can be typed; Tab completes", "dim"))
@@ -128,7 +128,7 @@ class _Session:
                 self._is_leaving = True
 
     def _lines(self) -> None:
-        """Lines until one of them is the last, or a key drops one."""
+        """Read and execute lines until `quit`, the end of the input, or Ctrl-C."""
         if self._is_leaving:
             print("\nthe line is dropped; Ctrl-C again leaves")
         while True:
@@ -199,7 +199,7 @@ class _Session:
         self._show()
 
     def _asked(self, guard: str) -> bool:
-        """A guard that nothing is bound to."""
+        """Ask a person for the outcome of a guard that is not bound."""
         while True:
             text = input(f"guard {visible_line(guard)}? [y/n] ").strip().lower()
             if text in _YES:
@@ -217,7 +217,7 @@ def _actor(how: str, rest: str) -> str:
 
 
 def _complete(words: Callable[[], list[str]]) -> None:
-    """Tab completes words, where readline is there."""
+    """Let Tab complete words, where readline is available."""
     try:
         import readline
     except ImportError:

@@ -1,10 +1,10 @@
-"""What a YAML file of a searched folder is, as far as the beginnings of its lines show: a chart, or why it is none.
+"""Recognises charts among YAML files by the beginnings of their lines, with a reason for files that are not charts.
 
 statechart:                      a chart
-statchart: {name: lamp}          a chart with a slip, so that `rawko check` says where
-lamp: {root state: ...}          so is this: nothing but charts has `root state`
-fragment: {name: deadline}       no chart: a fragment, read where a chart uses it
-services: {web: ...}             no chart: no `statechart` (top key `services`)
+statchart: {name: lamp}          a chart with a misspelling, which `rawko check` then reports
+lamp: {root state: ...}          a misspelled chart, too: only charts have `root state`
+fragment: {name: deadline}       not a chart: a fragment, read by charts that use it
+services: {web: ...}             not a chart: no `statechart` (top key `services`)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from rawko.chart.errors import certain, shown
 
 FRAGMENT: Final = "a fragment; it is read where a chart uses it"
-"""Why the file of a fragment is no chart."""
+"""The reason why the file of a fragment is not a chart."""
 
 _MAX_CHARS: Final = 200_000
 _MAX_KEYS: Final = 3
@@ -27,14 +27,14 @@ _INNER: Final = re.compile(r"""^[ \t]+["']?root state["']?[ \t]*:""", re.M)
 
 
 class PassedOver(NamedTuple):
-    """A YAML file that is no chart. `why`: the end of a sentence, "no `statechart` (top key `services`)"."""
+    """A YAML file that is not a chart. `why` ends a sentence, such as "no `statechart` (top key `services`)"."""
 
     path: Path
     why: str
 
 
 def why_no_chart(path: Path) -> str | None:
-    """Why a file is no chart; None if it is one, or one with a slip in its first key."""
+    """The reason why a file is not a chart; None for a chart, also with a misspelled first key."""
     try:
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             text = file.read(_MAX_CHARS)

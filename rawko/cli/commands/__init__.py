@@ -1,3 +1,3 @@
-"""The commands: each has its options in one of the modules here; what it does is in the modules of `rawko.cli`, loaded
-when it runs. `table` lists them all, and `application` makes what typer runs.
+"""Declares the commands: the functions here have the options; the code is in other modules of `rawko.cli`, imported
+when a command runs. `table` lists all commands, and `application` makes the typer application.
 """

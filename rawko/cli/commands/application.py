@@ -1,6 +1,7 @@
-"""The application that typer runs: of the one command that is called, where the words name one, else of all.
+"""Makes the typer application, with only the command that the arguments name, else with all commands.
 
-Making all commands, their options and their help takes longer than many commands run: 140 ms of CPU, one 15 to 25.
+Making all commands with their options and help takes 140 ms of CPU, longer than many commands run; one takes 15 to 25
+ms.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ _ABOUT: Final = "Statecharts for agents: run coding tasks under a statechart, an
 
 
 def application(words: Sequence[str] = ()) -> typer.Typer:
-    """The application with the command that the words begin with; with all commands where they name none.
+    """The application with the command that the arguments begin with, or with all commands where they name none.
 
     Args:
-        words: Of the command line, without the program's name.
+        words: The arguments of the command line, without the program's name.
     """
     app = typer.Typer(
         name="rawko",
@@ -54,7 +55,7 @@ def _group(group: Group) -> typer.Typer:
 
 
 def _function(command: Command) -> Callable[..., None]:
-    """What the command does, which first makes sure that the extra it needs is installed."""
+    """The function of a command; it first checks that the extra it needs is installed."""
     function: Callable[..., None] = getattr(import_module(f"{_PACKAGE}.{command.module}"), command.function)
     if not command.needs_agents:
         return function

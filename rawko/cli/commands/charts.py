@@ -1,4 +1,4 @@
-"""Commands on charts: lint, test, draw, convert; and the schemas of all kinds of files."""
+"""Commands on charts: lint, test, prove, draw, convert; and the JSON Schemas of files."""
 
 from __future__ import annotations
 

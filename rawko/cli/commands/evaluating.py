@@ -1,4 +1,4 @@
-"""The command that has tasks tried several times, and counts."""
+"""The command that runs tasks several times and counts successes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of the fleet: tasks submitted, workers that take them, queues held and released."""
+"""Commands of the fleet: submit tasks, run workers, manage queues and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rawko --help`: the commands in groups by what a person wants to do; and the examples of each command."""
+"""`rawko --help`: lists the commands in groups by purpose, and the examples of each command."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Fleet": ("submit", "worker", "queue", "fleet"),
     "Project": ("init", "trust", "rules"),
 }
-"""Every command stands in one group; what stands in none is listed last."""
+"""The commands by group; commands in no group are listed last."""
 
 EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "": (
@@ -105,16 +105,16 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "queue": ("rawko queue ls", "rawko queue limits night --at-once 20 --per-tenant 5"),
     "explore": ("rawko explore --goal 'Quit the editor' vim",),
 }
-"""What is typed; "" is rawko itself."""
+"""Example command lines by command; "" is rawko itself."""
 
 
 _LEAST_HELP: Final = 52
 SESSION: Final = "chat"
-"""The command that `rawko` alone stands for, on a terminal."""
+"""The command that `rawko` alone means on a terminal."""
 
 
 def _help_width() -> int | None:
-    """Columns of help on a terminal that is narrower than the library's least width; else None: its own width."""
+    """The width of help on a terminal narrower than the library's least width; None: use the library's width."""
     try:
         columns = os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError, AttributeError):
@@ -123,10 +123,10 @@ def _help_width() -> int | None:
 
 
 class GroupedHelp(TyperGroup):
-    """The commands of rawko, listed in groups; without a command, on a terminal, a session."""
+    """Lists the commands of rawko in groups; without a command, on a terminal, it starts a session."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take `rawko` alone and `rawko --continue` for `rawko chat`, where a person is there to talk."""
+        """Treat `rawko` alone and `rawko --continue` as `rawko chat`, where the standard streams are a terminal."""
         ctx.terminal_width = _help_width()
         if not ctx.resilient_parsing and self._is_session(ctx, args):
             args = [SESSION, *args]
@@ -160,7 +160,7 @@ class GroupedHelp(TyperGroup):
 
 
 def write_examples(command: str, formatter: Any) -> None:
-    """The examples of a command, as they are typed."""
+    """Write the examples of a command as they are typed."""
     examples = EXAMPLES.get(command, ())
     if examples:
         with formatter.section("Examples"):
@@ -176,7 +176,7 @@ def _wrapped(line: str, width: int) -> str:
 
 
 def epilog(command: str) -> str | None:
-    """The examples as the text under a command's help; \\b keeps click from filling the lines."""
+    """The examples as the epilog of a command's help; \\b keeps click from joining the lines."""
     examples = EXAMPLES.get(command)
     return None if examples is None else "\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples)
 

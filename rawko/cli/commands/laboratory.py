@@ -1,4 +1,4 @@
-"""The command that asks recorded decisions of the arbiter once more."""
+"""The command that repeats recorded decisions of the arbiter in variants."""
 
 from __future__ import annotations
 

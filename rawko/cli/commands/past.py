@@ -1,4 +1,4 @@
-"""Commands on recorded runs: list and prune them, look at their steps, go back in them, go on elsewhere."""
+"""Commands on recorded runs: list, prune, show, compare, rewind, fork, replay and pin them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that set several agents to one task, by a pattern."""
+"""Commands that run several agents on one task, by a pattern."""
 
 from __future__ import annotations
 

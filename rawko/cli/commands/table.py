@@ -1,6 +1,6 @@
-"""All commands, in the order in which `rawko --help` lists what stands in no group of its own: name, and where it is.
+"""The table of all commands: name, module and function; its order is that of `rawko --help` within "More".
 
-A module of commands is loaded for the command that is called: its options are worked out when it is loaded.
+Only the module of the called command is imported, since importing it builds its options.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any, Final, NamedTuple
 
 
 class Command(NamedTuple):
-    """One command.
+    """A command.
 
     Attributes:
-        name: As it is typed.
-        module: Of this package.
-        function: In the module.
-        needs_agents: The extra `agents` has to be installed.
-        settings: Of typer, for this command.
+        name: The name as typed.
+        module: The module in this package.
+        function: The name of its function in the module.
+        needs_agents: Whether the extra `agents` has to be installed.
+        settings: Arguments for typer's `command`.
     """
 
     name: str
@@ -29,11 +29,11 @@ class Command(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A command with commands of its own.
+    """A command with subcommands.
 
     Attributes:
-        itself: What is done before each of them, or without one.
-        settings: Of typer, for the group.
+        itself: The command that runs before each subcommand, or without one.
+        settings: Arguments for the group's `typer.Typer`.
     """
 
     itself: Command
@@ -47,7 +47,7 @@ class Group(NamedTuple):
 
 _WITH_HELP: Final = {"no_args_is_help": True}
 _OWN_WORDS: Final = {"context_settings": {"allow_interspersed_args": False}}
-"""What follows the first word is another program's."""
+"""All words after the first belong to another program's command line."""
 
 
 def _all(module: str, *names: str, needs_agents: bool = True) -> tuple[Command, ...]:

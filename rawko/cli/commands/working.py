@@ -1,4 +1,4 @@
-"""Commands that set machines to work, or tell them something; and what goes before: init, trust."""
+"""Commands that start, resume, end and answer runs, and that set up a project: init, trust, rules."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""`rawko eval`: tasks with checks, tried several times, told on the terminal."""
+"""`rawko eval`: runs tasks with checks several times, with output for the terminal."""

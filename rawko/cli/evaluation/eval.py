@@ -1,4 +1,5 @@
-"""`rawko eval`: says what it may cost, makes the attempts, and tells what was found; also where it is stopped."""
+"""`rawko eval`: prints the most it may cost, makes the attempts, and prints the findings, also after an
+interruption."""
 
 from __future__ import annotations
 
@@ -24,9 +25,9 @@ from rawko.named_files import why_unwritable
 from rawko.processes.keys import environment
 
 NOT_ENOUGH = 1
-"""Fewer attempts have passed than `--min-pass` asks for."""
+"""Exit code: fewer attempts have passed than `--min-pass` requires."""
 STOPPED = 3
-"""The budget was used up; the same command goes on with a larger one."""
+"""Exit code: the budget is used up; the same command continues with a larger one."""
 
 
 def eval_command(options: EvalOptions) -> int:
@@ -83,7 +84,7 @@ def _prepared(options: EvalOptions) -> Evaluation:
 
 
 def _tell(evaluation: Evaluation, options: EvalOptions) -> int:
-    """Print what was found; the exit code of writing the page."""
+    """Print the findings; returns the exit code of writing the page."""
     if options.json:
         print(visible_json(evaluation.to_json()))
     else:
@@ -92,7 +93,7 @@ def _tell(evaluation: Evaluation, options: EvalOptions) -> int:
 
 
 class _Progress:
-    """A line for each attempt that has ended; on a terminal, also what is at work."""
+    """Prints a line for each attempt that has ended; on a terminal, also the attempts at work."""
 
     def __init__(self, evaluation: Evaluation, *, is_quiet: bool) -> None:
         self._evaluation, self._is_quiet = evaluation, is_quiet

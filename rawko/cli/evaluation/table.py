@@ -1,4 +1,4 @@
-"""What an evaluation has found, as a table and a few sentences."""
+"""Prints the findings of an evaluation as a table and a few sentences."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rawko.cli.columns import Column, Columns, stdout_width
 from rawko.cli.output import Painter, visible_line
 
 _WIDE = 100
-"""Columns of a terminal on which all of the table is shown."""
+"""The terminal width in cells from which all columns are shown."""
 _MOST_RUNS = 5
-"""Attempts that did not pass and are named; the others are counted."""
+"""The most failed attempts that are listed; further ones are counted."""
 
 
 def print_findings(evaluation: Evaluation) -> None:
-    """Print everything that was found so far."""
+    """Print all findings so far."""
     paint, findings, last = Painter(sys.stdout), evaluation.findings(), evaluation.attempts
     columns = Columns(
         [

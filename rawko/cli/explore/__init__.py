@@ -1,1 +1,1 @@
-"""`rawko explore` and explorations among the runs."""
+"""`rawko explore`, and explorations in the commands on runs."""

@@ -1,4 +1,4 @@
-"""`rawko cancel` of an exploration."""
+"""`rawko cancel` for an exploration."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _POLL_S: Final = 0.1
 
 
 def cancel_exploration(settings: Settings, run: str, *, as_json: bool, patience_s: float) -> int:
-    """Cancel an exploration; the exit code is 0 once it is cancelled.
+    """Cancel an exploration; the exit code is 0 once it has ended as cancelled.
 
     Raises:
-        ConfigError: It cannot be read or written.
+        ConfigError: The exploration cannot be read or written.
     """
     one = listed(settings, run)
     if one.report is not None:

@@ -1,4 +1,4 @@
-"""`rawko explore`: options, live output, Ctrl-C, the summary, and the page."""
+"""`rawko explore`: its options, live output, Ctrl-C, the summary, and the page."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _VERDICTS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 _NOBODY: Final = Flags(provider="anthropic")
-"""Where no model is asked; nothing is missing for this provider until it is."""
+"""Flags of an exploration that asks no model: this provider needs nothing until it is asked."""
 _FIXED: Final[Mapping[str, str]] = {
     "policy": "--policy",
     "goal": "--goal",
@@ -58,7 +58,7 @@ _FIXED: Final[Mapping[str, str]] = {
     "quiet_ms": "--quiet-ms",
     "cap_ms": "--cap",
 }
-"""Options that say how an exploration is started, and that it keeps."""
+"""Options that an exploration keeps when it is resumed, by their fields."""
 
 
 def explore_command(options: ExploreOptions) -> int:
@@ -83,7 +83,7 @@ def explore_command(options: ExploreOptions) -> int:
     return code or report.exit_code
 
 
-# ---------------------------------------------------------------- what is asked for
+# ---------------------------------------------------------------- options
 
 
 def _exploration(options: ExploreOptions) -> Exploration:
@@ -123,7 +123,7 @@ def _exploration(options: ExploreOptions) -> Exploration:
 
 
 def _resumed(folder: Path, options: ExploreOptions) -> Exploration:
-    """An exploration that was begun before, with the plan that it was started with, and limits that may be others."""
+    """A resumed exploration: with the plan it was started with, and with limits that may have changed."""
     assert options.resume is not None
     if options.command:
         raise ConfigError("--resume uses the program with which the exploration was started; give no command")
@@ -148,7 +148,7 @@ def _judge(options: ExploreOptions) -> Judge:
 
 
 def _check_output(output: Path | None) -> None:
-    """Refuse a page that could not be written, before hours are spent on it."""
+    """Refuse an output file that cannot be written, before the exploration starts."""
     if output is None:
         return
     if (problem := why_unwritable(output)) is not None:
@@ -158,7 +158,7 @@ def _check_output(output: Path | None) -> None:
 
 
 def _policy(options: ExploreOptions) -> ExplorePolicy:
-    """The policy of the file, with what the flags say over it."""
+    """The policy of the file, with the flags applied to it."""
     try:
         policy = ExplorePolicy() if options.policy is None else load_document(options.policy, ExplorePolicy)
     except DocumentError as error:
@@ -174,7 +174,7 @@ def _policy(options: ExploreOptions) -> ExplorePolicy:
 
 
 def _uses_model(options: ExploreOptions, policy: ExplorePolicy) -> bool:
-    """Whether a model may be asked: somebody names one, or the policy leaves something to one."""
+    """Whether a model may be asked: the options name one, or the policy leaves decisions to one."""
     may_ask = not policy.rules or policy.otherwise == "ask" or any(rule.ask for rule in policy.rules)
     return bool(options.model) or may_ask
 
@@ -201,7 +201,7 @@ def _size(text: str | None) -> tuple[int, int]:
 
 
 def _limits(options: ExploreOptions) -> Limits:
-    """What the flags say."""
+    """The limits given as flags."""
     try:
         wall_ms = None if options.timeout is None else duration_ms(options.timeout)
     except ValueError as error:
@@ -234,7 +234,8 @@ async def _explore(exploration: Exploration, options: ExploreOptions) -> Explora
 
 
 class _Live:
-    """What happens, line by line. When nobody reads it any more, the exploration is cancelled through the machine."""
+    """Prints events line by line. When the reader of the output has gone, the exploration is cancelled through its
+    machine."""
 
     def __init__(self, stream: TextIO, exploration: Exploration) -> None:
         self._stream = stream
@@ -260,7 +261,7 @@ class _Live:
             print(self._paint(visible_line(text), style), file=self._stream, flush=True)
         except OSError:  # a pipe without a reader, a full disk
             self._is_read = False
-            if self._stream is sys.stderr:  # the report goes elsewhere, and can be read
+            if self._stream is sys.stderr:  # the report goes to standard output, which still works
                 silence(self._stream)
             self._exploration.cancel()
 
@@ -269,7 +270,7 @@ class _Live:
 
 
 def _write_page(exploration: Exploration, report: ExplorationReport, output: Path | None) -> int:
-    """The page, where one is wanted; the exit code where it cannot be written."""
+    """Write the page, where one is requested; returns 0, or the exit code where it cannot be written."""
     if output is None:
         return 0
     _, record = ExplorationRecord.read(exploration.folder)

@@ -1,4 +1,4 @@
-"""How explorations are told by the commands on recorded runs: `rawko runs`, `rawko log` and `rawko show`."""
+"""Texts about explorations for the commands on recorded runs: `rawko runs`, `rawko log` and `rawko show`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMMAND_CHARS: Final = 50
 
 
 def exploration_words(one: Listed) -> str:
-    """What `rawko runs` says of one: its command, how far it has come, when."""
+    """The line of an exploration in `rawko runs`: its command, attempts, state and time."""
     count = f"{one.attempts} attempt{'' if one.attempts == 1 else 's'}"
     where = f", {'in ' if one.report is None else ''}{one.state}" if one.state else ""
     when = "" if one.latest_at_ms is None else f"; {_time(one.latest_at_ms, '%Y-%m-%d %H:%M')}"
@@ -44,10 +44,10 @@ def _time(at_ms: int | None, how: str = "%H:%M:%S") -> str:
 
 
 def print_exploration_log(settings: Settings, run: str, *, as_json: bool, last: int | None) -> None:
-    """One line per attempt.
+    """Print one line per attempt.
 
     Raises:
-        ConfigError: It cannot be read.
+        ConfigError: The exploration cannot be read.
     """
     attempts = page(settings, run).attempts
     for attempt in attempts if last is None else attempts[-last:]:
@@ -67,10 +67,10 @@ def _log_line(attempt: Attempt) -> str:
 
 
 def print_exploration(settings: Settings, address: str, *, as_json: bool) -> None:
-    """An exploration on a page, or one attempt of it.
+    """Print an exploration on a page, or one of its attempts.
 
     Raises:
-        ConfigError: It cannot be read, or has no such attempt.
+        ConfigError: The exploration cannot be read, or has no such attempt.
     """
     place = Address.parse(address)
     told = page(settings, place.run)

@@ -1,1 +1,1 @@
-"""Commands of the fleet: submit, worker, queue, and what concerns its runs from any folder."""
+"""Commands of the fleet: submit, worker, queue, limits, and access to its runs from any folder."""

@@ -1,4 +1,4 @@
-"""A file of tasks for `rawko submit --batch`: its keys are the options of the command, as settings have them.
+"""Reads the tasks file of `rawko submit --batch`; its keys are the options of the command without dashes.
 
 tasks:
   - task: Write fizzbuzz in Python.
@@ -41,7 +41,7 @@ class _Task(BaseModel):
 
 @cache
 def _model() -> type[BaseModel]:
-    """The file's shape; options of settings come from their table."""
+    """The pydantic model of the file; options of settings come from the settings table."""
     fields: dict[str, Any] = {}
     for row in flag_rows():
         flag = row.setting.flag
@@ -54,10 +54,10 @@ def _model() -> type[BaseModel]:
 
 
 def read_batch(path: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """For each task its own options, and settings by the name of their row; what is not given is left out.
+    """For each task its own options, and its settings by the name of their row; options not given are absent.
 
     Raises:
-        DocumentError: All that is wrong with the file, each with its line.
+        DocumentError: The file has defects; all are listed with their lines.
     """
     found = []
     for one in load_document(path, _model()).tasks:  # type: ignore[attr-defined]  # the model's one field

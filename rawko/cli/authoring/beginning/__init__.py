@@ -1,1 +1,1 @@
-"""`rawko new`: the texts that it begins a chart, an agent or a machine with, and the command that writes them."""
+"""`rawko new`: the templates of charts, agents and machines, and the command that writes them."""

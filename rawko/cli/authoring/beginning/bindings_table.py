@@ -1,4 +1,4 @@
-"""The table of pyproject.toml that names the bindings of a project's charts: one line more, and all else as it was."""
+"""Adds a line to the table of pyproject.toml that names the bindings of charts, leaving all other text unchanged."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _HEADER: Final = re.compile(
 
 
 def with_bindings(text: str, chart: str, module: str) -> str | None:
-    """The text of a pyproject.toml with a line for a chart, or None where a person has to add the line.
+    """The text of a pyproject.toml with a line for a chart; None where only a person can add the line safely.
 
     with_bindings('[project]\\nname = "x"\\n', "door.yaml", "door")
     == '[project]\\nname = "x"\\n\\n[tool.rawko.bindings]\\n"door.yaml" = "door"\\n'
 
     Args:
-        text: "" where there is no such file.
-        chart: Path of the chart, seen from the file's folder.
+        text: The text of the file; "" where the file does not exist.
+        chart: Path of the chart, relative to the folder of the file.
     """
     try:
         before = tomllib.loads(text)
@@ -41,11 +41,11 @@ def with_bindings(text: str, chart: str, module: str) -> str | None:
     try:
         return new if tomllib.loads(new) == wanted else None
     except tomllib.TOMLDecodeError:
-        return None  # the table is written in another way
+        return None  # for example, the table exists in inline form
 
 
 def _wanted(document: dict[str, Any], chart: str, module: str) -> dict[str, Any]:
-    """The document with the line, and nothing else changed."""
+    """The parsed document with the chart's entry added, and nothing else changed."""
     tool = document.get("tool", {})
     rawko = tool.get("rawko", {})
     bindings = rawko.get("bindings", {})

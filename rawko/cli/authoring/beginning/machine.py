@@ -1,4 +1,4 @@
-"""The files of a new machine that runs agents; `NAME` stands for its name."""
+"""Templates of the files of a new machine that runs agents; `NAME` is replaced by its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`rawko new chart|agent|machine NAME`: files to begin with, which run as they are. Nothing is overwritten."""
+"""`rawko new chart|agent|machine NAME`: writes template files that run unchanged. Existing files are not
+overwritten."""
 
 from __future__ import annotations
 
@@ -114,7 +115,8 @@ limits: {{turns: 30, tool_steps: 100}}
 
 
 def new_command(kind: str, name: str, folder: Path) -> int:
-    """Write the files of a chart, an agent or a machine; the exit code is 2 where one of them exists."""
+    """Write the files of a chart, an agent or a machine; the exit code is 2 where a file exists or cannot be
+    written."""
     if kind not in _KINDS:
         return complain(f"new: {kind!r}{accepted(_KINDS, found=kind)}")
     if not _NAME.fullmatch(name) or keyword.iskeyword(name):
@@ -150,21 +152,21 @@ def new_command(kind: str, name: str, folder: Path) -> int:
 
 
 def _exists(path: Path) -> bool:
-    """Also a link that leads nowhere."""
+    """Whether a path exists, including a link with a missing target."""
     return path.is_symlink() or path.exists()
 
 
 def _is_installed(name: str) -> bool:
-    """Whether a file of that name would hide a module that others import."""
+    """Whether a file of this name would hide an installed module."""
     return name == "rawko" or name in sys.stdlib_module_names or name in packages_distributions()
 
 
 def _bound(project: Path, name: str) -> Mapping[Path, str]:
-    """pyproject.toml with the line that names the bindings of the chart.
+    """pyproject.toml with the line that names the bindings of the chart; empty where it has the line already.
 
     Raises:
-        ValueError: It cannot be changed surely; says which line to add.
-        OSError: It cannot be read.
+        ValueError: The file cannot be changed safely; the message says which line to add.
+        OSError: The file cannot be read.
     """
     is_there = _exists(project)
     text = project.read_bytes().decode() if is_there and project.is_file() else "" if not is_there else None
@@ -202,7 +204,7 @@ _NEXT: Final = {
 
 
 def _next_lines(kind: str, name: str) -> list[str]:
-    """What comes next; where agents cannot run yet, the line that installs what they need."""
+    """The next commands to try; where agents cannot run yet, the line that installs their extra."""
     lines = [line.format(name=name) for line in _NEXT[kind]]
     if kind == "chart":
         return lines
