@@ -1,4 +1,4 @@
-"""Ctrl-C, TERM, and a terminal that goes away, while a machine is at work."""
+"""Handles Ctrl-C, TERM, and a closed terminal while a machine works."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 from rawko.cli.exit_codes import KILLED
 
 REPEATED_AFTER_S = 0.005
-"""How long after an interrupt that Python has dropped it is raised again."""
+"""Seconds after which an interrupt that Python dropped is raised again."""
 
 
 @contextmanager
 def tidying() -> Iterator[None]:
-    """Make an interrupt a KeyboardInterrupt, so that what is half made is removed; a second one ends the process.
+    """Turn an interrupt into KeyboardInterrupt, so that half-made files are removed; a second one ends the process.
 
-    A signal that comes while Python finalizes an object is lost: Python prints and drops what a finalizer raises. Then
-    an alarm repeats it a moment later, when other code runs.
+    A signal that arrives while Python finalizes an object is lost: Python prints and drops what a finalizer raises. An
+    alarm then repeats the interrupt a moment later, when other code runs.
     """
 
     def stop(number: int, frame: object) -> None:
@@ -47,14 +47,15 @@ def tidying() -> Iterator[None]:
 
 
 class Interrupts:
-    """The first interrupt cancels through the machine, the second kills what it has started, the third ends us.
+    """The first interrupt cancels the run through its machine, the second kills its processes, the third ends this
+    process.
 
     Args:
         cancel: Asks the machine to end.
-        stop_turn: Asked first, at Ctrl-C: True where that ends only what is being done, and the session goes on.
+        stop_turn: Called first at Ctrl-C; True where it ended only the present turn, and the session continues.
         before: Called before a line is printed.
-        kill_tools: Ends what the machine has started, at once.
-        task: The machine's run, which is cancelled after that.
+        kill_tools: Kills the processes that the machine has started.
+        task: The task that runs the machine, which is cancelled after that.
     """
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -86,7 +87,7 @@ class Interrupts:
         loop = asyncio.get_running_loop()
         for number, handler in self._before.items():
             loop.remove_signal_handler(number)
-            # The process is about to end: a terminal that goes away, and says so once more, is no reason to be killed.
+            # This process is about to end: a second SIGHUP of the closed terminal must not kill it.
             is_late = self._is_ending and number == signal.SIGHUP
             signal.signal(number, signal.SIG_IGN if is_late else handler)
 
@@ -96,7 +97,7 @@ class Interrupts:
             return
         self._is_ending |= number != signal.SIGINT
         if number == signal.SIGHUP and self._count:
-            return  # a terminal that goes away may say so more than once: nobody asks for more by that
+            return  # a closed terminal may send HUP more than once; the repetition means nothing
         self._count += 1
         if self._count == 1:
             self._tell("\nrawko: cancelling; press Ctrl-C again to kill")
@@ -115,4 +116,4 @@ class Interrupts:
             self._before_line()
             print(message, file=sys.stderr, flush=True)
         except OSError:
-            pass  # the terminal has gone away, which may be why
+            pass  # the terminal is closed, perhaps the reason for the signal

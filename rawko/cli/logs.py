@@ -15,10 +15,10 @@ _TAKEN = ("event", "level", "timestamp")
 
 
 class RunLog:
-    """Writes log lines through structlog into `<folder>/log.jsonl`, which is made with the first of them.
+    """Writes log lines through structlog into `<folder>/log.jsonl`, which the first line creates.
 
     Args:
-        masker: Takes the session's keys out of them.
+        masker: Masks the session's keys in log lines.
     """
 
     def __init__(self, folder: Path, masker: Masker | None = None) -> None:
@@ -28,7 +28,7 @@ class RunLog:
         self._logger: Any = None
 
     def write(self, level: str, message: str, data: Mapping[str, Any]) -> None:
-        """One line; fields that structlog uses itself get a prefix."""
+        """Write a line; fields with names that structlog uses get a prefix."""
         if self._file is None:
             self._open()
         fields = {(f"field_{key}" if key in _TAKEN else key): value for key, value in data.items()}
@@ -54,5 +54,5 @@ class RunLog:
 
     def __exit__(self, *error: object) -> None:
         if self._file is not None:
-            with suppress(OSError):  # what was left to write could not be written before, either
+            with suppress(OSError):  # the rest of the buffer could not be written before, either
                 self._file.close()

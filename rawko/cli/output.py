@@ -1,4 +1,4 @@
-"""What is written to people: messages on standard error, text into files, colours where they can be seen."""
+"""Writes output for people: messages on standard error, text into files, colours on terminals."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", 
 
 
 def complain(message: str) -> int:
-    """Say what is wrong on standard error; returns the exit code for bad input."""
+    """Print an error message on standard error; returns the exit code for bad input."""
     print(fitted(f"rawko: {visible(message)}", sys.stderr), file=sys.stderr)
     return BAD_INPUT
 
 
 def uses_colour(stream: TextIO) -> bool:
-    """Whether a stream shows colours: a terminal, unless NO_COLOR says otherwise."""
+    """Whether a stream shows colours: it is a terminal, and neither NO_COLOR nor TERM=dumb is set."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 class Painter:
-    """Styles for one stream; none where it shows no colours."""
+    """Adds styles to text for one stream; adds none where the stream shows no colours."""
 
     def __init__(self, stream: TextIO) -> None:
         self._is_on = uses_colour(stream)
@@ -56,10 +56,10 @@ class Painter:
 
 
 def write_out(text: str | bytes, output: Path | None) -> int:
-    """Write a result, a text ending with a newline or the bytes of a picture, to standard output or into a file,
-    which is then said; returns the exit code.
+    """Write a text with a final newline, or the bytes of a picture, to standard output or into a file, which is then
+    reported; returns the exit code.
 
-    A folder that does not exist is not made: a path that was typed wrong would make one anywhere.
+    A missing folder is not made: a mistyped path would make a folder anywhere.
     """
     if isinstance(text, str) and not text.endswith("\n"):
         text += "\n"
@@ -77,12 +77,12 @@ def write_out(text: str | bytes, output: Path | None) -> int:
 
 
 def silence(stream: TextIO) -> None:
-    """Let what is written to a stream go nowhere from now on, and what is still in its buffer: nobody can read it."""
-    with suppress(OSError, ValueError):  # it has no descriptor: it was closed before we were started
+    """Discard all further output of a stream, and its buffer, since nobody can read it."""
+    with suppress(OSError, ValueError):  # without a descriptor: closed before this process started
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def nobody_reads() -> int:
-    """Let what is still in standard output's buffer go nowhere, since flushing it would fail again; the exit code."""
+    """Discard standard output and its buffer, since flushing would fail again; returns the exit code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return READER_GONE

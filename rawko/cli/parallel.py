@@ -1,4 +1,4 @@
-"""`rawko parallel`: the steps of a plan side by side. Here parameters are put together, and a plan's file is read."""
+"""`rawko parallel`: runs the steps of a plan side by side. This module builds parameters and reads plan files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def parallel_command(options: ParallelOptions, shown: PatternOptions) -> int:
 
 
 def _arranged(options: ParallelOptions, settings: Settings, *, is_quiet: bool) -> Settings:
-    """The settings with the plan; what it may cost is said before anything starts."""
+    """The settings with the plan; the most it may cost is printed before anything starts."""
     if options.plan is not None and options.planner is not None:
         raise ConfigError("--plan and --planner: accepted is one of them, since a plan that is given is not planned")
     is_planned = options.plan is None
@@ -43,7 +43,8 @@ def _arranged(options: ParallelOptions, settings: Settings, *, is_quiet: bool) -
 
 
 def _worst_cases(settings: Settings) -> list[str]:
-    """What the plan may cost at most: of all its steps, or, where it is not written yet, of each of them."""
+    """Texts about the most the plan may cost: for all its steps or, where the plan is not written yet, for each
+    step."""
     from pydantic import ValidationError
 
     from rawko.machines.parallel_plan.context import ParallelPlanParameters
@@ -51,7 +52,7 @@ def _worst_cases(settings: Settings) -> list[str]:
     try:
         plan = ParallelPlanParameters.model_validate(settings.agents[PATTERN].parameters)
     except ValidationError:
-        return []  # the run says what is wrong in the agent's file
+        return []  # the run reports the errors in the agent's file
     tries = f"{plan.tries} lane{'' if plan.tries == 1 else 's'}"
     if plan.steps:
         lanes = [Runner(step.agent or plan.worker) for step in plan.steps for _ in range(plan.tries)]
@@ -68,10 +69,10 @@ def _worst_cases(settings: Settings) -> list[str]:
 
 
 def _steps(path: Path) -> list[dict[str, Any]]:
-    """The steps of a plan's file: `steps: [{id, task, agent, needs}]`.
+    """The steps of a plan file: `steps: [{id, task, agent, needs}]`.
 
     Raises:
-        ConfigError: It cannot be read, or its steps cannot be carried out.
+        ConfigError: The file cannot be read, or its steps cannot be carried out.
     """
     from rawko.machines.parallel_plan.plan_file import PlanFile
     from rawko.vocabulary.documents import DocumentError, load_document

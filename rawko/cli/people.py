@@ -1,4 +1,4 @@
-"""The person at the terminal: questions are asked there, and answered line by line."""
+"""Asks questions on the terminal, and reads the answers line by line."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ _AGAIN = {
 
 
 class TerminalPeople:
-    """Asks on the terminal, one question at a time. End of input means that nobody answers any more.
+    """Asks on the terminal, one question at a time. After the end of input no question is answered.
 
     Args:
         before: Called before a question is printed, so that live output can end its line.
-        alone: Entered while a question is open: what is typed then is read by nobody else.
-        workspace: With it, a call that changes a file is shown as a diff of that file.
-        folder: Gives the folder in which an agent's next command runs; without it none is shown.
+        alone: A context entered while a question is open, so that nothing else reads typed lines.
+        workspace: Where given, a call that changes a file is shown as a diff of that file.
+        folder: Returns the folder in which an agent's next command runs; without it no folder is shown.
     """
 
     def __init__(
@@ -110,13 +110,14 @@ class TerminalPeople:
             self._say(_AGAIN[_kind(question)])
 
     def _offered(self, question: Question) -> str:
-        """The rule that the person may keep; "" where none is narrow and sure enough."""
+        """The rule that the person may save; "" where no rule is narrow and certain enough."""
         if question.call is None or question.kind != "approval" or self._workspace is None:
             return ""
         return offered_rule(question.call.to_json(), self._workspace).rule
 
     def _keep(self, rule: str) -> bool:
-        """Keep a rule in the user's own configuration; False, and why, where that is impossible."""
+        """Save a rule in the user's own configuration; where that fails, the reason is printed and the result is
+        False."""
         assert self._workspace is not None
         try:
             KeptRules(self._workspace).add(rule)
@@ -127,7 +128,7 @@ class TerminalPeople:
         return True
 
     async def _whole_line(self) -> str | None:
-        """As `_line`; a line that ends with a backslash goes on with the next one."""
+        """Like `_line`, but a line that ends with a backslash continues on the next line."""
         lines: list[str] = []
         while (line := await self._line()) is not None and line.endswith("\\"):
             lines.append(line[:-1])
@@ -135,7 +136,7 @@ class TerminalPeople:
         return None if line is None and not lines else "\n".join([*lines, line or ""])
 
     def _print(self, question: Question, *, is_whole: bool = False) -> bool:
-        """Print what is asked; whether a part was left out, which never happens with `is_whole`."""
+        """Print a question; returns whether a part was left out, which never happens with `is_whole`."""
         self._before()
         if question.kind == "message":
             return False
@@ -156,7 +157,7 @@ class TerminalPeople:
         print(fitted(line, sys.stderr), file=sys.stderr)
 
     def _forget_what_was_typed(self) -> None:
-        """What was typed before a question was seen is no answer to it."""
+        """Discard earlier input: lines typed before a question was shown are not answers to it."""
         self._buffer = b""
         try:
             termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
@@ -164,7 +165,7 @@ class TerminalPeople:
             pass  # not a terminal
 
     async def _line(self) -> str | None:
-        """The next line of standard input; cancelling leaves nothing behind, as a thread in input() would."""
+        """The next line of standard input. Cancelling leaves no thread behind, as a thread in input() would."""
         loop = asyncio.get_running_loop()
         descriptor = sys.stdin.fileno()
         while b"\n" not in self._buffer:
@@ -176,7 +177,7 @@ class TerminalPeople:
                 loop.remove_reader(descriptor)
             try:
                 piece = os.read(descriptor, 65536)
-            except OSError:  # the terminal has gone away
+            except OSError:  # the terminal is closed
                 piece = b""
             if not piece:
                 self._is_at_end = True
@@ -188,20 +189,20 @@ class TerminalPeople:
 
 
 def _kind(question: Question) -> str:
-    """The kind of a question; of one about the winner of a race "adopt", which is no tool."""
+    """The kind of a question; "adopt" for the question about a race's winner, which is not about a tool."""
     is_adoption = question.kind == "approval" and question.call is not None and question.call.name == ADOPT
     return "adopt" if is_adoption else question.kind
 
 
 def _changes_a_file(question: Question) -> bool:
-    """Whether what is asked may be long: a command is always shown whole."""
+    """Whether a question may be long, because its call changes a file; commands are always shown completely."""
     return question.kind == "approval" and question.call is not None and question.call.name in ("write", "edit")
 
 
 def _lines_of(question: Question, workspace: Path | None, folder: Path | None) -> Iterator[tuple[str, ...]]:
-    """What is asked, line by line with its styles; of a call everything that it would do.
+    """The lines of a question with their styles; for a call everything that it would do.
 
-    A person who says yes has seen, or could have seen, what that is a yes to.
+    A person who says yes must have been able to see all of it.
     """
     if question.call is None or question.kind != "approval":
         yield from ((line,) for line in visible(question.text).split("\n"))
@@ -231,7 +232,7 @@ def _shown(name: str, value: Any) -> Iterator[str]:
 
 
 def _understood(question: Question, line: str) -> str | None:
-    """An answer in the words of the machine; None for one that has to be given again."""
+    """The answer in the terms of the machine; None for a line that is not an answer."""
     text = line.strip()
     if question.kind != "approval":
         return text or None
@@ -244,11 +245,11 @@ def _understood(question: Question, line: str) -> str | None:
 
 
 def is_late_answer(line: str) -> bool:
-    """Whether a line that is typed while no question is open is an answer to one: a second `o`, say."""
+    """Whether a line typed while no question is open looks like an answer, such as a second `o`."""
     word = line.strip().lower()
     return word in _SCOPES or word in _SCOPES.values() or word in _VIEW or word in _RULE
 
 
 def user() -> str:
-    """Who sits at the terminal, for the journal."""
+    """The name of the user at the terminal, for the journal."""
     return os.environ.get("USER") or os.environ.get("LOGNAME") or "user"

@@ -1,4 +1,4 @@
-"""`rawko race`: says what it may cost at most, then runs the lanes."""
+"""`rawko race`: prints the most it may cost, then runs the lanes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def race_command(options: RaceOptions, shown: PatternOptions) -> int:
 
 
 def _arranged(options: RaceOptions, settings: Settings, *, is_quiet: bool) -> Settings:
-    """The settings with the lanes; what they may cost is said before anything starts."""
+    """The settings with the lanes; the most they may cost is printed before anything starts."""
     arranged = with_pattern(settings, "race", options.parameters)
     parameters = arranged.agents["race"].parameters
     lanes = parameters["lanes"]

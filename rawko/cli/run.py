@@ -1,4 +1,4 @@
-"""`rawko run`: settings, live output, questions, Ctrl-C, and the summary."""
+"""`rawko run`: loads settings, runs a task with live output, questions and Ctrl-C, and prints the summary."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run_command(options: RunOptions, arrange: Callable[[Settings], Settings] | N
     """Run the task; returns the exit code.
 
     Args:
-        arrange: Changes the settings that were read: what a pattern of agents adds.
+        arrange: Changes the loaded settings; used by patterns to add their agents.
     """
     if options.again is not None:
         return _run_again(options, options.again)
@@ -72,7 +72,7 @@ def run_command(options: RunOptions, arrange: Callable[[Settings], Settings] | N
 
 
 def _execute_as_asked(run: Run, options: RunOptions) -> int:
-    """With live output, or on the terminal view."""
+    """Run with live output or on the terminal view; returns the exit code."""
     if not options.tui:
         if options.full:
             return complain("--full goes with --tui")
@@ -92,7 +92,7 @@ def _execute_as_asked(run: Run, options: RunOptions) -> int:
 
 
 def _run_again(options: RunOptions, earlier: str) -> int:
-    """The task and the settings of a recorded run once more, on the files as they are (C-12)."""
+    """Run the task of a recorded run again with its settings, on the present files (C-12)."""
     try:
         _refuse_beside_again(options)
         decide = judge(is_granted=options.trust, is_headless=options.is_headless)
@@ -107,7 +107,7 @@ def _run_again(options: RunOptions, earlier: str) -> int:
 
 
 def _refuse_beside_again(options: RunOptions) -> None:
-    """Refuse what would say something else than the run that is done again."""
+    """Refuse options that contradict the repeated run."""
     own = {
         "TASK": options.task,
         "--agent": options.agent,
@@ -124,11 +124,11 @@ def _refuse_beside_again(options: RunOptions) -> None:
 
 
 def execute(run: Run, *, as_json: bool, quiet: bool, people: People | None = None, is_headless: bool = False) -> int:
-    """Run it with live output, questions, Ctrl-C and summary; returns the exit code.
+    """Run with live output, questions, Ctrl-C and summary; returns the exit code.
 
     Args:
-        people: Who answers questions; the person at the terminal, if None.
-        is_headless: Questions go to the run's policy, also where a person is at the terminal.
+        people: Answers questions; None: the person at the terminal.
+        is_headless: Whether the run's policy answers questions, even where a person is at the terminal.
     """
     if run.is_interactive and (people is not None or is_headless or not has_person()):
         return complain(f"run {run.id!r} is a conversation: it needs a terminal to talk on, and no --headless")
@@ -158,17 +158,17 @@ def performed(
     observe: Callable[[InspectionEvent], None] | None = None,
     ahead: Ahead | None = None,
 ) -> Report | int:
-    """Run it with live output, questions and Ctrl-C; the report, or the exit code where there is none.
+    """Run with live output, questions and Ctrl-C; returns the report, or an exit code where there is no report.
 
     Args:
-        as_json: Standard output belongs to the report; the live output goes to standard error.
-        people: Who answers questions; the person at the terminal, if None.
-        headline: Printed as the machine starts.
+        as_json: Whether standard output is for the report; live output then goes to standard error.
+        people: Answers questions; None: the person at the terminal.
+        headline: A line printed when the machine starts.
         observe: Called with every event, too.
-        ahead: Gets what the person types for the time after the run.
+        ahead: Receives lines that the person types for the time after the run.
 
     Raises:
-        KeyboardInterrupt: It was interrupted before its machine could be cancelled.
+        KeyboardInterrupt: The run was interrupted before its machine could be cancelled.
     """
     try:
         report = asyncio.run(
@@ -243,9 +243,9 @@ def _headline(run: Run) -> str:
 def _live_output(
     run: Run, stream: TextIO, headline: str | None, *, quiet: bool
 ) -> tuple[LiveOutput, LiveScreen | None]:
-    """Lines that move, where the stream is a terminal that shows them; else plain ones, and no screen.
+    """Live output that redraws lines on terminals that can show them; else plain output, and None.
 
-    What draws loads only where it draws: Markdown alone is a tenth of what a run loads until its first request.
+    The drawing modules are imported only where they are used: Markdown alone is a tenth of a run's imports.
     """
     if quiet or not uses_colour(stream):
         return LiveOutput(stream, run.usage, headline), None
@@ -264,7 +264,8 @@ def _together(*contexts: AbstractContextManager[None]) -> Iterator[None]:
 
 
 def _as_text(task: str) -> str:
-    """Arguments may be any bytes; what is no UTF-8 among them is replaced, since no model could be sent it."""
+    """The task as valid text: arguments may be any bytes, and bytes that are not UTF-8 are replaced, since no model
+    accepts them."""
     return os.fsencode(task).decode("utf-8", "replace")
 
 
@@ -280,7 +281,7 @@ def _asked(run: Run) -> str:
 
 
 class _Observer:
-    """Hears what happens. With the first event all that a run needs is loaded, and is left alone from then on."""
+    """Passes events to listeners. At the first event, present objects are excluded from later garbage collections."""
 
     def __init__(self, *listeners: Callable[[InspectionEvent], None] | None) -> None:
         self._listeners = tuple(one for one in listeners if one is not None)
@@ -295,7 +296,7 @@ class _Observer:
 
 
 class _Show:
-    """Shows the run's events. When the reader of standard output is gone (`| head`), it cancels the run."""
+    """Calls the live output. When the reader of standard output has gone (`| head`), the run is cancelled."""
 
     def __init__(self, run: Run) -> None:
         self._run = run

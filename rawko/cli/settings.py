@@ -1,4 +1,4 @@
-"""The settings that commands on recorded runs work with: the folder as it is now."""
+"""The settings of the current folder, for commands on recorded runs."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ def settings_here(
     has_powers: bool = False,
     bindings: str | None = None,
 ) -> Settings:
-    """Settings of the current folder; what a run was started with comes from its record.
+    """Settings of the current folder; the settings with which a run was started come from its record.
 
     Args:
-        flags: What the command line says; the budget and `--yes` count here, all else is for the run's own settings.
-        judge: Decides about what the project asks for; by default nothing of a project is ever run.
-        has_powers: Whether the project's own settings are asked for at once; else only what turns out to be needed.
+        flags: Options of the command line; only the budget and `--yes` are used, all others are for the run's own
+            settings.
+        judge: Decides about items that need trust; by default nothing of a project is ever run.
+        has_powers: Whether to ask at once for all that the settings need; else only for what is needed later.
         bindings: The module that the user names for agents' own charts.
 
     Raises:
-        ConfigError: The folder is gone, its configuration is malformed, or it is not trusted.
+        ConfigError: The folder is gone, its configuration is malformed, or the project is not trusted.
     """
     given = Flags({**dict(flags.only("budget", "assume_yes").items()), "bindings": bindings})
     return load_settings(current_folder(), given, _environ(), judge=judge, has_powers=has_powers)
 
 
 def settings_of_next_run(flags: Flags) -> Settings:
-    """Settings of the current folder as a run would have them if all that the project asks for were granted.
+    """Settings of the current folder as for a run to which everything was granted.
 
-    They are for a command that says what a run could do: nothing of them may be opened, run or sent anywhere.
+    For commands that predict what a run could do: nothing in these settings may be opened, run or sent anywhere.
 
     Args:
-        flags: As a run would be given them.
+        flags: The options of the run.
 
     Raises:
         ConfigError: The folder is gone, or its configuration is malformed.
@@ -50,13 +51,13 @@ def settings_of_next_run(flags: Flags) -> Settings:
 
 
 def settings_to_look(*, judge: Judge = never, bindings: str | None = None, is_told: bool = True) -> Settings:
-    """Settings of the current folder for a command that only looks at what is recorded.
+    """Settings of the current folder for a command that only reads records.
 
-    What is wrong with them is one line on standard error; the settings are those without it.
+    Their problems are reported in one line on standard error; the settings are those without the defective ones.
 
     Args:
-        judge: As of `settings_here`.
-        is_told: Whether the line is printed.
+        judge: As in `settings_here`.
+        is_told: Whether to print the line.
 
     Raises:
         ConfigError: The folder is gone.
@@ -80,7 +81,7 @@ _elsewhere: list[Path] = []
 
 
 def work_in(folder: Path) -> None:
-    """Let the command work on the runs of another folder: that of a fleet's run."""
+    """Make the command use another folder: the folder of a fleet's run."""
     _elsewhere[:] = [folder]
 
 
@@ -88,7 +89,7 @@ def current_folder() -> Path:
     """The folder that commands work in.
 
     Raises:
-        ConfigError: It is gone, or closed to us.
+        ConfigError: The folder is gone, or this process may not use it.
     """
     if _elsewhere:
         return _elsewhere[0]

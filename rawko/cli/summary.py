@@ -1,4 +1,4 @@
-"""The summary at the end of a run, for people or as one line of JSON."""
+"""Prints the summary at the end of a run, for people or as one line of JSON."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ _HOW_TO_ANSWER = {
 
 
 def how_to_answer(kind: str, run: str) -> str:
-    """What a person may type to answer a question of a kind."""
+    """The commands that answer a question of a kind."""
     return _HOW_TO_ANSWER.get(kind, "").format(run=run)
 
 
 def print_report(report: Report, *, as_json: bool) -> None:
-    """Print the summary; with `as_json` on standard error, and the report as the last line of standard output."""
+    """Print the summary; with `as_json` on standard error, and then the report as the last line of standard output."""
     _print_summary(report, sys.stderr if as_json else sys.stdout)
     if as_json:
         print(visible_json(report.to_json()), flush=True)
 
 
 def _print_summary(report: Report, stream: TextIO) -> None:
-    """What was said first, then what is to be seen at a glance, which is the last thing on the screen."""
+    """Print the texts first and the short facts last, so that these stay visible on the screen."""
     paint = Painter(stream)
     verdict, colour = ("Not started", "red") if report.is_bad_input else VERDICTS[report.outcome]
     where = f" in state {report.state}" if report.outcome in ("needs_person", "failure", "interrupted") else ""
@@ -77,7 +77,7 @@ def _print_summary(report: Report, stream: TextIO) -> None:
 
 
 def evidence_line(found: Mapping[str, Any], paint: Painter) -> str:
-    """One line for a piece of evidence: whether it holds, what was demanded, what was found."""
+    """A piece of evidence as a line: whether it holds, the demand, the finding."""
     verdict = paint("holds", "green") if found["held"] else paint("missing", "red")
     title = title_of(found["demand"])
     return f"evidence {verdict}: {visible_line(title)}: {visible_line(str(found['found']))}"
@@ -107,12 +107,12 @@ def _question_text(question: Mapping[str, Any]) -> str:
 
 
 def _moved_in(text: str) -> str:
-    """The text with its further lines moved in, so that none of them passes for a line of the summary itself."""
+    """The text with its continuation lines indented, so that none looks like a line of the summary itself."""
     return text.replace("\n", "\n  ")
 
 
 def _next(report: Report) -> list[list[str]]:
-    """What a person may do next: one line each, of one text or of several commands."""
+    """The next commands for a person: lines, each of one text or of several commands."""
     run = report.run
     if report.is_bad_input:
         return [[REMEDIES.get(str((report.error or {}).get("code")), "")]]
@@ -151,7 +151,7 @@ def _print_files(report: Report, stream: TextIO, paint: Painter) -> None:
 
 
 def diffstat(diff: str) -> dict[str, tuple[int, int]]:
-    """Lines added and removed by path, of a unified diff; binary files have none.
+    """Numbers of added and removed lines by path in a unified diff; binary files have none.
 
     >>> diffstat("--- a/x\\n+++ b/x\\n@@ -1 +1,2 @@\\n-a\\n+b\\n+--- c\\n")
     {'x': (2, 1)}
@@ -159,7 +159,7 @@ def diffstat(diff: str) -> dict[str, tuple[int, int]]:
     found: dict[str, tuple[int, int]] = {}
     path, before, left, right = "", "", 0, 0
     for line in diff.split("\n"):
-        if left > 0 or right > 0:  # inside a hunk, whose header says how many lines it has
+        if left > 0 or right > 0:  # inside a hunk; its header gave the number of lines
             added, removed = line.startswith("+"), line.startswith("-")
             if line.startswith("\\"):
                 continue
@@ -177,7 +177,7 @@ def diffstat(diff: str) -> dict[str, tuple[int, int]]:
 
 
 def diff_style(line: str) -> tuple[str, ...]:
-    """How a line of a unified diff is painted."""
+    """The styles of a line of a unified diff."""
     if line.startswith(("+++", "---", "diff ")):
         return ("bold",)
     return {"+": ("green",), "-": ("red",), "@": ("cyan",)}.get(line[:1], ())

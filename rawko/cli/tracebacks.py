@@ -1,4 +1,4 @@
-"""The traceback of a defect of rawko's own, without the keys of the session."""
+"""Prints tracebacks of unexpected exceptions without the keys of the session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import TracebackType
 
 
 def mask_tracebacks() -> None:
-    """Print the traceback of an exception that nothing handles with `[masked NAME]` in the place of keys."""
+    """Make unhandled exceptions print their traceback with `[masked NAME]` in place of keys."""
     sys.excepthook = _print_masked
 
 

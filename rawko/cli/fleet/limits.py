@@ -1,4 +1,4 @@
-"""`rawko fleet limits` and `rawko fleet budget`: what keys of providers and tenants are allowed, and have used."""
+"""`rawko fleet limits` and `rawko fleet budget`: limits of providers' keys and budgets of tenants, with their use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TENANTS: Final = (
 
 
 def limits_command(options: KeyLimitOptions) -> int:
-    """List keys, or show or set the limits of one."""
+    """List keys, or show or set the limits of one key."""
     return with_fleet("rawko fleet limits", lambda fleet: _limits(fleet, options))
 
 
@@ -92,7 +92,7 @@ def _bounds(limits: KeyLimits) -> list[str]:
 
 
 def budget_command(options: BudgetOptions) -> int:
-    """List tenants, or show or set the budget of one."""
+    """List tenants, or show or set the budget of one tenant."""
     return with_fleet("rawko fleet budget", lambda fleet: _budget(fleet, options))
 
 

@@ -1,4 +1,4 @@
-"""`rawko runs --fleet`: the tasks of the fleet in lines, what needs a person first."""
+"""`rawko runs --fleet`: lists the tasks of the fleet; those that need a person come first."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _MOST: Final = 1000
 
 
 def list_fleet(*, tenant: str | None, queue: str | None, as_json: bool) -> int:
-    """The fleet's runs: what needs a person first."""
+    """Print the fleet's tasks; those that need a person come first."""
     return with_fleet("rawko runs --fleet", lambda fleet: print_tasks(fleet, tenant, queue, as_json=as_json))
 
 
 def print_tasks(fleet: Fleet, tenant: str | None, queue: str | None, *, as_json: bool, most: int = _MOST) -> int:
-    """One line per task."""
+    """Print one line per task, with further lines for questions, waits and failures."""
     tasks = fleet.tasks(tenant=tenant, queue=queue, most=most)
     if as_json:
         for task in tasks:

@@ -1,4 +1,4 @@
-"""The fleet that the environment names, for a command: opened, and its errors told."""
+"""Opens the fleet that the environment names for a command, and reports its errors."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def has_fleet() -> bool:
 
 
 def with_fleet(what: str, call: Callable[..., int]) -> int:
-    """The exit code of a call with the fleet; what cannot be done is told on standard error.
+    """Call a function with the fleet, and return its exit code; errors are reported on standard error.
 
     Args:
-        what: The command, for the message where the extra is missing.
+        what: The name of the command, for the message where the extra is not installed.
     """
     require("agents", what)
     require("fleet", what)
@@ -37,10 +37,10 @@ def with_fleet(what: str, call: Callable[..., int]) -> int:
 
 
 def fleet_folder() -> Path:
-    """Where the workspaces of runs are: RAWKO_FLEET_DIR, or in the user's data folder.
+    """The folder with the workspaces of runs: RAWKO_FLEET_DIR, else `fleet` in the user's data folder.
 
     Raises:
-        ConfigError: It cannot be made.
+        ConfigError: The folder cannot be made.
     """
     named = environment().get("RAWKO_FLEET_DIR")
     if named:

@@ -1,8 +1,7 @@
-"""A run of the fleet that a command names, from any folder: where its files are, and what is told to it.
+"""Access to a run of the fleet from any folder: finds its files, and sends it messages.
 
-A run that the current folder knows is that folder's. Otherwise the fleet's database is asked: the command then works
-in the folder of the run, or in a copy that is fetched, with the fleet's journal; and what a person says to the run goes
-through the database.
+A run that the current folder knows belongs to that folder. Otherwise the fleet's database is queried: the command then
+works in the run's folder, or in a fetched copy, with the fleet's journal; messages to the run go through the database.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ if TYPE_CHECKING:
 
 _found: list[TaskRecord] = []
 _places: dict[str, Path] = {}
-"""Where the files of a run are that a command has found."""
+"""The folders of files that this command has found, by run."""
 
 
 def named_in_fleet(text: str, current: Settings) -> str | None:
-    """The id of the run of the fleet that a text names, and that the current folder does not know; None for none.
+    """The id of the fleet's run that a text names, where the current folder does not know it; else None.
 
     Raises:
-        FleetError: More than one fits, or the database cannot be asked.
+        FleetError: More than one run matches, or the database cannot be queried.
     """
     from rawko.app.records.naming import names_of
     from rawko.extras import require
@@ -52,10 +51,10 @@ def named_in_fleet(text: str, current: Settings) -> str | None:
 
 
 def _go_to(task: TaskRecord, fleet: Fleet) -> None:
-    """Work in the folder of a run where it can be seen from here, else in a copy, which is made anew where it is old.
+    """Work in the run's folder where this machine has it, else in a copy, which is fetched again where it is outdated.
 
     Raises:
-        FleetError: It cannot be fetched.
+        FleetError: The files cannot be fetched.
     """
     from rawko.fleet.copies import find_files
 
@@ -68,12 +67,12 @@ def _go_to(task: TaskRecord, fleet: Fleet) -> None:
 
 
 def fleet_task(run: str) -> TaskRecord | None:
-    """The task of a run that `named_in_fleet` has found."""
+    """The task of a run that `named_in_fleet` has found; None for other runs."""
     return next((task for task in _found if task.run == run), None)
 
 
 def why_not_here(run: str) -> str | None:
-    """Why a run of the fleet cannot be looked at from here; None where it can, or is none of the fleet."""
+    """The reason why a run of the fleet cannot be inspected from here; None where it can, and for other runs."""
     task = fleet_task(run)
     if task is None:
         return None
@@ -89,11 +88,11 @@ def why_not_here(run: str) -> str | None:
 def tell_fleet(
     run: str, kind: str, text: str, *, kinds: tuple[str, ...] = (), question: int | None = None, as_json: bool = False
 ) -> int:
-    """Tell a run of the fleet something; the worker that has it gives it to its machine.
+    """Send a message to a run of the fleet; its worker passes it to the run's machine.
 
     Args:
         kind: "answer", "cancel" or an override.
-        kinds: Of questions that this answers; empty for any.
+        kinds: The kinds of questions that this may answer; empty for any.
     """
     task = fleet_task(run)
     assert task is not None
@@ -121,7 +120,7 @@ def _told(task: TaskRecord, kind: str, what: str, *, as_json: bool) -> int:
 
 
 def resume_in_fleet(run: str, flags: Flags, *, as_json: bool) -> int:
-    """Let a run of the fleet go on with a larger budget; its workers go on with all others by themselves."""
+    """Resume a run of the fleet with a larger budget; for all other reasons the workers resume runs themselves."""
     task = fleet_task(run)
     assert task is not None
 

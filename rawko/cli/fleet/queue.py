@@ -1,4 +1,4 @@
-"""`rawko queue`: what waits in the fleet's queues, their bounds, and what holds them."""
+"""`rawko queue`: lists the fleet's queues, and changes their limits and states."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STARTS: Final = re.compile(r"([0-9]{1,9})/(.+)")
 
 
 def list_command(*, as_json: bool) -> int:
-    """One line per queue."""
+    """Print one line per queue."""
     return with_fleet("rawko queue", lambda fleet: _listed(fleet, as_json=as_json))
 
 
@@ -89,7 +89,7 @@ def _bounds(limits: QueueLimits) -> list[str]:
 
 
 def hold_command(queue: str, state: str, **held: bool) -> int:
-    """Pause, drain, or open a queue."""
+    """Pause, drain or open a queue."""
 
     def hold(fleet: Fleet) -> int:
         if problem := _no_queue(queue):
@@ -102,7 +102,7 @@ def hold_command(queue: str, state: str, **held: bool) -> int:
 
 
 def limits_command(options: LimitOptions) -> int:
-    """Show or set the bounds of a queue."""
+    """Show or set the limits of a queue."""
 
     def limits(fleet: Fleet) -> int:
         from rawko.fleet.engine import QueueLimits
@@ -136,7 +136,7 @@ def limits_command(options: LimitOptions) -> int:
 
 
 def requeue_command(run: str) -> int:
-    """Try a dead run again, or one that waits for a worker of one release."""
+    """Queue a dead run again, or let any worker take a run that waits for one release of rawko."""
 
     def requeue(fleet: Fleet) -> int:
         found = fleet.find(run)

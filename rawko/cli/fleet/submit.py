@@ -1,4 +1,4 @@
-"""`rawko submit`: tasks into the queue, one or a file of them."""
+"""`rawko submit`: queues one task, or the tasks of a file."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from rawko.fleet.task import FleetTask
 
 _PATHS: Final = ("scenario", "cassette", "record", "agents")
-"""Settings that may name a file of the submitter's; the workers have to see it under the same path."""
+"""Settings that may name the submitter's files; the workers need these files under the same path."""
 
 
 def submit_command(options: SubmitOptions) -> int:
-    """Queue what is asked for; the exit code is 0 once it is queued, or was before."""
+    """Queue the tasks; the exit code is 0 where all are queued, now or by an earlier submission."""
     require("agents", "rawko submit")
     require("fleet", "rawko submit")
     try:
@@ -54,10 +54,10 @@ def _submitted(fleet: Fleet, tasks: list[FleetTask], *, as_json: bool) -> int:
 
 
 def _tasks(options: SubmitOptions) -> list[FleetTask]:
-    """The tasks as they are queued.
+    """The tasks to queue.
 
     Raises:
-        ConfigError: All that is wrong with them.
+        ConfigError: Tasks have problems; the message lists all of them.
     """
     if options.batch is None:
         return [_task(_own(options), dict(options.flags.items()))]
@@ -123,10 +123,10 @@ def _task(own: Mapping[str, Any], settings: Mapping[str, Any]) -> FleetTask:
 
 
 def _portable(settings: Mapping[str, Any], folder: Path, problems: list[str]) -> dict[str, Any]:
-    """Settings as JSON has them; paths of files that are here are absolute.
+    """Settings as JSON data; paths of existing files are made absolute.
 
     Args:
-        problems: Gets what is wrong with a path.
+        problems: Receives an error message for each unusable path.
     """
     flags = {}
     known = {row.name for row in flag_rows()}
@@ -142,7 +142,7 @@ def _portable(settings: Mapping[str, Any], folder: Path, problems: list[str]) ->
 
 
 def _why_not(name: str, path: Path) -> str | None:
-    """Why a path of a setting cannot be used by a run."""
+    """The reason why a run cannot use a setting's path; None where it can."""
     if name == "record":
         return why_unwritable(path)
     is_folder = name == "agents"
@@ -153,7 +153,7 @@ def _why_not(name: str, path: Path) -> str | None:
 
 
 def _unseen(task: FleetTask) -> str:
-    """A warning about files that the run will not see as they are here."""
+    """A warning about files whose present content the run will not get; "" where there are none."""
     from rawko.fleet.repositories import uncommitted
 
     count = uncommitted(task.repository)

@@ -1,4 +1,4 @@
-"""`rawko fleet up`: a fleet on this machine for a first look: database, workers, and the list of runs."""
+"""`rawko fleet up`: starts a fleet on this machine for trying it out: database, workers, and the list of runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _END_S: Final = 20.0
 
 
 def up_command(*, workers: int, slots: int, queues: str, keep: Path | None) -> int:
-    """Start everything, show the runs, and stop everything at Ctrl-C; the exit code is 0 then."""
+    """Start a fleet, show its runs, and stop it at Ctrl-C; the exit code is then 0."""
     require("agents", "rawko fleet up")
     require("fleet", "rawko fleet up")
     try:
@@ -57,7 +57,7 @@ def up_command(*, workers: int, slots: int, queues: str, keep: Path | None) -> i
 
 @contextmanager
 def _own_database(keep: Path | None) -> Iterator[dict[str, str]]:
-    """A PostgreSQL in a scratch folder, or in one that is kept; what the environment needs to reach it."""
+    """Start PostgreSQL in a temporary folder or in `keep`; yields the environment variables that reach it."""
     from rawko.fleet.errors import FleetError
     from rawko.fleet.scratch_server import ScratchServer
 
@@ -65,7 +65,7 @@ def _own_database(keep: Path | None) -> Iterator[dict[str, str]]:
     try:
         if keep is not None:
             make_private(base)
-        base.chmod(0o711)  # the server's user enters its own folder below it
+        base.chmod(0o711)  # the server's user must reach its folder below
         database = make_private(base / "postgres")
         server = ScratchServer(database)
     except OSError as error:
@@ -89,14 +89,14 @@ def _own_database(keep: Path | None) -> Iterator[dict[str, str]]:
 
 
 def _how_to_reach(there: dict[str, str]) -> str:
-    """What is typed in another terminal; the address of a database of one's own holds no password."""
+    """Commands for another terminal. The address of the own database has no password."""
     lines = [f"    export {name}='{value}'" for name, value in there.items()]
     return "\n".join(["in another terminal:", *lines, '    rawko submit "Write fizzbuzz" --scenario fizzbuzz --yes'])
 
 
 @contextmanager
 def _log() -> Iterator[IO[bytes] | None]:
-    """Where the workers' lines go: into a file while the terminal shows the list of runs, else to standard error."""
+    """The file for the workers' output while the terminal shows the list of runs; None: standard error."""
     if not sys.stdout.isatty():
         yield None
         return
@@ -107,7 +107,7 @@ def _log() -> Iterator[IO[bytes] | None]:
 
 @contextmanager
 def _signals() -> Iterator[list[int]]:
-    """The signals that have come."""
+    """The list of received signals, which grows while the context is open."""
     found: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -128,15 +128,15 @@ def _start(words: list[str], environ: dict[str, str], log: IO[bytes] | None) -> 
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,
-        start_new_session=True,  # Ctrl-C reaches us alone: a second one would kill what is being let go of
+        start_new_session=True,  # Ctrl-C reaches only this process; a second one would kill workers that are ending
     )
 
 
 def _watch(started: list[subprocess.Popen[bytes]], environ: dict[str, str], stopped: list[int], told: str) -> int:
-    """Show the runs until a signal, or until no worker is left.
+    """Show the runs until a signal arrives, or until no worker is left.
 
     Args:
-        told: Shown below the runs.
+        told: Text shown below the runs.
     """
     from rawko.fleet.fleet import Fleet
 

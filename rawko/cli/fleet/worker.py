@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def worker_command(options: WorkerOptions) -> int:
-    """Work until a signal; the exit code is 0 then, too: nothing is lost by it."""
+    """Work until a signal; the exit code is then 0, since runs at work are passed to other workers."""
     require("agents", "rawko worker")
     queues = [name.strip() for name in options.queues.split(",") if name.strip()]
     if not queues:

@@ -1,4 +1,4 @@
-"""`rawko fleet workers`: the workers that live, with their releases of rawko."""
+"""`rawko fleet workers`: lists the live workers with their releases of rawko."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLUMNS: Final = (
 
 
 def workers_command(*, as_json: bool) -> int:
-    """One line per worker that lives."""
+    """Print one line per live worker."""
     return with_fleet("rawko fleet workers", lambda fleet: _listed(fleet, as_json=as_json))
 
 

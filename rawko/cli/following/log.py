@@ -1,4 +1,4 @@
-"""`rawko log RUN --follow`: what happens in a run as it happens, from another process than its own."""
+"""`rawko log RUN --follow`: prints the steps of a run as they happen, also of a run in another process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _INDENT = "       "
 
 
 def follow_command(run: str, options: LogOptions) -> int:
-    """Rows and text until no process has the run at work."""
+    """Print steps and text until no process works on the run."""
     try:
         asyncio.run(_follow(run, options))
     except ConfigError as error:
@@ -72,7 +72,7 @@ class _Shown(Protocol):
 
 
 class _Text:
-    """Text as it comes, below the step that it followed."""
+    """Prints arriving text below the step that it follows."""
 
     def __init__(self) -> None:
         self._text: VisibleStream | None = None
@@ -90,7 +90,7 @@ class _Text:
 
 
 class _Lines:
-    """For people: a line per step that says something, and text."""
+    """Output for people: a line for each step worth showing, and the text."""
 
     def __init__(self, fold: StepFold, wanted: Wanted, *, is_whole: bool, agents: Iterable[str]) -> None:
         self._fold, self._wanted = fold, wanted
@@ -104,7 +104,7 @@ class _Lines:
         view = self._fold.take(step)
         if self._has_text and view.kind is StepKind.MODEL:
             self._has_text = False
-            view = replace(view, words=f"↑ {view.detail}".rstrip())  # its text has been shown as it came
+            view = replace(view, words=f"↑ {view.detail}".rstrip())  # its text was shown as it arrived
         self._show(self._joiner.take(view))
 
     def piece(self, piece: Piece) -> None:
@@ -129,7 +129,7 @@ class _Lines:
 
 
 class _Events:
-    """The machine's own view: a line per row, and text."""
+    """The machine's events: a line per row, and the text."""
 
     def __init__(self, line: Line) -> None:
         self._line = line
@@ -147,7 +147,7 @@ class _Events:
 
 
 class _Json:
-    """For programs: one object per step, as `rawko log --json` gives it, and per piece of text."""
+    """Output for programs: one object per step, as in `rawko log --json`, and one per piece of text."""
 
     def __init__(self, fold: StepFold, wanted: Wanted) -> None:
         self._fold, self._wanted = fold, wanted
@@ -161,4 +161,4 @@ class _Json:
         print(visible_json({"text": piece.text, "agent": piece.agent, "row": piece.row}))
 
     def end(self) -> None:
-        """Nothing is open."""
+        """Nothing to end."""

@@ -1,1 +1,1 @@
-"""`rawko lab`: recorded decisions asked once more, told on the terminal."""
+"""`rawko lab`: repeats recorded decisions in variants, with output for the terminal."""

@@ -1,4 +1,4 @@
-"""`rawko lab`: says what it may cost, asks, and tells what was found; also where it is stopped in between."""
+"""`rawko lab`: prints the most it may cost, asks, and prints the findings, also after an interruption."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from rawko.config import ConfigError, load_settings
 from rawko.processes.keys import environment
 
 STOPPED = 3
-"""The budget was used up, or the model could not be asked any more."""
+"""Exit code: the budget is used up, or the model could not be asked any more."""
 UNANSWERED = 1
-"""No question got an answer."""
+"""Exit code: no question was answered."""
 
 
 def lab_command(options: LabOptions) -> int:
-    """Ask again; returns the exit code."""
+    """Ask recorded questions again; returns the exit code."""
     lab: Laboratory | None = None
     is_interrupted = False
     try:
@@ -73,12 +73,12 @@ async def _work(lab: Laboratory) -> None:
 
 
 def _progress(done: int, count: int) -> None:
-    """One line that counts, and goes away at the end."""
+    """Show the number of answers on one line, which is cleared at the end."""
     print("\r\x1b[K" if done == count else f"\r\x1b[K{done} of {count} answers", end="", file=sys.stderr, flush=True)
 
 
 def _promise(lab: Laboratory, count: int, known: int) -> str:
-    """What is about to be asked, and what it may cost at most."""
+    """The number of questions to be asked, and the most they may cost."""
     already = f", {known} of them answered already" if known else ""
     begin = f"{count} question{'' if count == 1 else 's'}{already}"
     bound, most = lab.settings.budget.cost_usd, lab.worst_case_usd()

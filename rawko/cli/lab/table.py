@@ -1,4 +1,4 @@
-"""What a laboratory has found, as a table and a few sentences."""
+"""Prints the findings of a laboratory as a table and a few sentences."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from rawko.cli.columns import Column, Columns, stdout_width
 from rawko.cli.output import Painter, visible_line
 
 _MOST_CHANGES = 3
-"""Changed decisions that are told of a variant; the others are counted."""
+"""The most changed decisions that are listed per variant; further ones are counted."""
 _MOST_PROBLEMS = 3
 _PROBLEM_CHARS = 300
 _WIDE = 106
-"""Columns of a terminal on which all of the table is shown."""
+"""The terminal width in cells from which all columns are shown."""
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def print_findings(lab: Laboratory) -> None:
-    """Print everything that was found so far."""
+    """Print all findings so far."""
     paint, found = Painter(sys.stdout), lab.findings()
     print(paint(visible_line(_heading(lab)), "bold"))
     for line in _inputs(lab):

@@ -1,1 +1,1 @@
-"""What `rawko run` shows while a run works: `plain` for pipes, `screen` for a terminal."""
+"""The live output of `rawko run`: `plain` for pipes, `screen` for a terminal."""

@@ -1,12 +1,12 @@
-r"""The lines at the bottom of the terminal that are drawn again and again, below all that stays in the scrollback.
+r"""The redrawn lines at the bottom of the terminal, below the output that stays in the scrollback.
 
-    \x1b[?2026h  begin a synchronized update: the terminal shows nothing half drawn
-    \r\x1b[K\x1b[A\x1b[K\x1b[A\x1b[K  erase the three lines of the last time, the lowest first
+    \x1b[?2026h  begin a synchronized update: the terminal shows no partial drawing
+    \r\x1b[K\x1b[A\x1b[K\x1b[A\x1b[K  erase the three lines drawn before, the lowest first
     line line line
     \x1b[?2026l  show it
 
-All that a footer writes stands between the two marks, so that what is outside of them is exactly what stays. The cursor
-is never hidden: a process that is killed or stopped could not show it again.
+A footer writes only between these two marks; all other output stays in the scrollback. The cursor is never hidden,
+since a process that is killed or stopped could not show it again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LEAST_COLUMNS: Final = 10
 
 
 def terminal_size(stream: TextIO) -> tuple[int, int]:
-    """Columns and lines of the terminal of a stream; 80 × 24 where it does not say."""
+    """Columns and lines of the terminal of a stream; 80 × 24 where they are unknown."""
     try:
         size = os.get_terminal_size(stream.fileno())
     except (OSError, ValueError):
@@ -30,11 +30,11 @@ def terminal_size(stream: TextIO) -> tuple[int, int]:
 
 
 class Footer:
-    """Lines that are replaced as a whole.
+    """A block of lines that is replaced as a whole.
 
     Args:
         stream: The terminal.
-        cells: How many columns a line takes.
+        cells: Returns the number of columns of a line.
     """
 
     def __init__(self, stream: TextIO, cells: Callable[[str], int]) -> None:
@@ -48,7 +48,7 @@ class Footer:
         return bool(self._drawn)
 
     def draw(self, lines: Sequence[str], columns: int) -> None:
-        """Replace the lines; each must be narrower than the terminal. Nothing is written where nothing changed."""
+        """Replace the lines, each narrower than the terminal. Unchanged lines are not written again."""
         if tuple(lines) == self._drawn:
             return
         erase = self._erase(columns)
@@ -57,7 +57,7 @@ class Footer:
         self._stream.flush()
 
     def clear(self, columns: int) -> None:
-        """Remove the lines; the cursor stands at the beginning of the first one."""
+        """Erase the lines; the cursor moves to the beginning of the first one."""
         if self._drawn:
             erase = self._erase(columns)
             self._drawn = self._widths = ()
@@ -65,9 +65,10 @@ class Footer:
             self._stream.flush()
 
     def _erase(self, columns: int) -> str:
-        """Erase line by line, up to the first. A terminal that became narrower has wrapped long lines.
+        """The sequence that erases each line, up to the first. A terminal that became narrower has wrapped long lines.
 
-        Not "erase to the end of the screen": tmux keeps in its history what is erased from the top of the screen on.
+        Erasing to the end of the screen is no alternative: tmux adds text erased from the top of the screen to its
+        history.
         """
         if not self._drawn:
             return ""

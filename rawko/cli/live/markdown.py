@@ -1,6 +1,6 @@
-r"""A model's text as it arrives: whole blocks of Markdown that can be printed, and the rest that may still change.
+r"""Splits a model's arriving text into complete Markdown blocks, which are printed, and a rest that may still change.
 
-"Two things:\n\n- one\n"        printed: "Two things:"; the rest is "- one\n", since the list may go on
+"Two things:\n\n- one\n"        printed: "Two things:"; the rest is "- one\n", since the list may continue
 "```py\nx = 1\n\ny = 2\n"       the rest: a code block ends with its fence, not with an empty line
 """
 
@@ -18,11 +18,11 @@ _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 _STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
 _ITEM: Final = re.compile(r" {0,3}([-*+]|\d{1,9}[.)]) ")
 MAX_BLOCK_CHARS: Final = 20_000
-"""A block that is longer is printed in parts, so that drawing it again stays cheap."""
+"""A longer block is printed in parts, so that redrawing the rest stays fast."""
 
 
 class Blocks:
-    """Cuts a text into blocks while it arrives."""
+    """Splits a text into blocks while it arrives."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -32,11 +32,11 @@ class Blocks:
 
     @property
     def rest(self) -> str:
-        """What has arrived of the block that is not whole yet."""
+        """The arrived part of the last, incomplete block."""
         return "\n".join([*self._lines, self._partial]) if self._lines else self._partial
 
     def feed(self, piece: str) -> list[str]:
-        """Take a piece; the blocks that are whole now."""
+        """Add a piece of text; returns the blocks that are complete now."""
         *lines, self._partial = (self._partial + piece).split("\n")
         found: list[str] = []
         for line in lines:
@@ -46,7 +46,7 @@ class Blocks:
         return found
 
     def end(self) -> list[str]:
-        """The text has ended: what is left."""
+        """End the text; returns the remaining blocks."""
         found = self._take(self._partial)
         text = "\n".join(self._lines)
         self._lines, self._partial, self._chars, self._fence = [], "", 0, ""
@@ -68,7 +68,8 @@ class Blocks:
         return [block for block in done if block.strip()]
 
     def _ends_before(self, line: str) -> bool:
-        """Whether the lines so far are a block: an empty line ended it, and this one does not go on with its list."""
+        """Whether the lines so far are a complete block: an empty line ended them, and `line` does not continue their
+        list."""
         if not self._lines or self._lines[-1].strip() or not line.strip():
             return False
         is_list = _ITEM.match(self._lines[0]) is not None
@@ -76,7 +77,7 @@ class Blocks:
 
 
 class _Heading(Heading):
-    """A heading at the left, in bold: one in the middle looks lost in a log."""
+    """A heading at the left, in bold; rich's centred headings are hard to find in a log."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         self.text.justify = "left"
@@ -85,7 +86,7 @@ class _Heading(Heading):
 
 
 class _CodeBlock(CodeBlock):
-    """Code without empty lines of its own above and below it."""
+    """A code block without rich's empty lines above and below."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         code = str(self.text).rstrip()
@@ -102,7 +103,8 @@ class _Markdown(Markdown):
 
 
 def rendered(text: str, columns: int, indent: int = 4) -> str:
-    """Markdown for a terminal, moved in, without empty lines around it; the text must hold no control characters."""
+    """Markdown rendered for a terminal, indented, without empty lines around it; `text` must have no control
+    characters."""
     width = max(columns - 1, indent + 10)
     console = Console(width=width, force_terminal=True, color_system="standard", legacy_windows=False)
     with console.capture() as captured:

@@ -1,6 +1,6 @@
 """Live output of a run: states, agents, tool calls, text as it arrives, plan, tokens and cost.
 
-Reads the inspection stream and the log, and nothing else.
+It reads only the inspection stream and the log.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rawko.vocabulary.usage import Usage
 from rawko.vocabulary.visible import VisibleStream
 
 ORCHESTRATOR = "rawko"
-"""Name of the chart that forwards what its agents tell; their own events come on the same stream."""
+"""Name of the chart that forwards its agents' events; the stream has the agents' own events, too."""
 
 _SHOWN_INPUTS = ("command", "file_path", "pattern", "path", "summary", "question", "reason")
 _WIDTH = 100
@@ -34,22 +34,22 @@ _STEP_MARKS = {
     "skipped": ("–", "dim"),
 }
 _TOLD_BEFORE_STATE = ("ARBITER_DECISION", "AGENT_SELECTED")
-"""What led into a state is told before the state, though its step comes first on the stream."""
+"""Events that are printed before the state they led to, although its step comes first on the stream."""
 _TOLD_LINES = ("[rawko] Recovering from error",)
-"""Ordinary log lines that say what nothing else on the screen does: why the machine waits."""
+"""Beginnings of ordinary log messages that are printed: only they say why the machine waits."""
 _SILENT_STATES = frozenset(
     {"idle", "starting", "executing_tool", "checking_gate", "running_tool", "capturing_snapshot", "working"}
 )
-"""States that say nothing which the lines of the agent and its tools do not say."""
+"""States that are not printed, since lines about the agent and its tools say the same."""
 
 
 class LiveOutput:
-    """Prints what happens, as it happens.
+    """Prints events of a run as they happen.
 
     Args:
-        stream: Where to; standard error where standard output belongs to the JSON report.
-        usage: Tokens and cost so far.
-        headline: Printed as the machine starts.
+        stream: The output; standard error where standard output is for the JSON report.
+        usage: Returns tokens and cost so far.
+        headline: A line printed when the machine starts.
     """
 
     def __init__(
@@ -83,9 +83,9 @@ class LiveOutput:
             self._stream.flush()
 
     def log(self, level: str, message: str, data: Mapping[str, Any]) -> None:
-        """A log line: warnings and errors, on standard error (S3-050), in one line each.
+        """Print a log line on standard error: warnings and errors (S3-050), each on one line.
 
-        What is told of ordinary things is on the screen already. An agent's own errors are told by its parent.
+        Ordinary messages repeat the screen, and errors of an agent are reported by its parent; both are left out.
         """
         is_told_again = self._is_orchestrated and data.get("actor") != "root" and level == "error"
         is_ordinary = level not in ("warning", "error", "critical") and not message.startswith(_TOLD_LINES)
@@ -99,11 +99,11 @@ class LiveOutput:
         print(self._fitted(line), file=sys.stderr, flush=True)
 
     def _fitted(self, line: str) -> str:
-        """A line as it is written: whole, however wide."""
+        """A line as it is written, here uncut; the terminal's output wraps it."""
         return line
 
     def _without_repetition(self, message: str) -> str:
-        """The message, whose reason is left out where the last one gave it."""
+        """The message, without its reason where the previous message gave the same reason."""
         head, colon, reason = message.partition(": ")
         if reason and reason == self._complaint:
             return head
@@ -175,7 +175,7 @@ class LiveOutput:
     def _crashed(self, event: InspectionEvent) -> None:
         self._line(self._paint(f"{visible_line(event['actor'])} crashed: {visible_line(event['error'])}", "red"))
 
-    # ------------------------------------------------------------ what an agent does
+    # ------------------------------------------------------------ an agent's events
 
     def _text(self, data: Mapping[str, Any]) -> None:
         text = _moved_in(self._arriving.feed(data["text"]))
@@ -196,7 +196,7 @@ class LiveOutput:
         self._line(f"    {mark} {self._paint(_short(gist(output)), 'dim')}")
 
     def _plan(self, data: Mapping[str, Any]) -> None:
-        """A new plan whole, afterwards the steps that have changed."""
+        """Print a new plan completely, afterwards only the steps that have changed."""
         steps = data["plan"]["steps"]
         finished = sum(step["status"] in ("complete", "skipped") for step in steps)
         told = [f"{step['status']} {step['description']}" for step in steps]
@@ -219,7 +219,7 @@ def _in_a_row(text: str) -> str:
 
 
 def _words(text: str) -> str:
-    """The text with each run of white space as one space. White space that is no ASCII stays, and is made visible."""
+    """The text with each run of ASCII white space as one space; other white space stays, to be made visible."""
     return _SPACE.sub(" ", text).strip(" ")
 
 

@@ -1,9 +1,9 @@
-"""Live output on a terminal: what is done stays in the scrollback, what happens just now moves at the bottom.
+"""Live output on a terminal: finished parts stay in the scrollback, present activity is redrawn at the bottom.
 
 ● executing developer                                stays
   ▸ bash make test                                   stays
-    │ tests/test_a.py ....                           moves: the last lines of the command
-⠹ developer · bash make test · 12 s · Ctrl-C stops   moves
+    │ tests/test_a.py ....                           redrawn: the last lines of the command
+⠹ developer · bash make test · 12 s · Ctrl-C stops   redrawn
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _DIM, _CYAN, _PLAIN = "\x1b[2m", "\x1b[36m", "\x1b[0m"
 
 
 class LiveScreen(LiveOutput):
-    """Draws on a terminal. `with screen.moving():` keeps the bottom lines up to date, in the current loop.
+    """Draws on a terminal. `with screen.moving():` redraws the bottom lines in the current loop.
 
     Args:
-        agent: The one that runs alone; "" under the arbiter.
+        agent: The agent that runs alone; "" under the arbiter.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class LiveScreen(LiveOutput):
         self._is_moving = False
         self._timer: asyncio.TimerHandle | None = None
         self.typed: Callable[[], str] = str
-        """Gives the line that is being typed."""
+        """Returns the line that a person is typing."""
 
     def __call__(self, event: InspectionEvent) -> None:
         self._activity = after(self._activity, event)
@@ -69,11 +69,11 @@ class LiveScreen(LiveOutput):
             self._thinking += self._thought.feed(str(event["data"]["text"]))
         super().__call__(event)
 
-    # ------------------------------------------------------------ what moves
+    # ------------------------------------------------------------ the bottom lines
 
     @contextmanager
     def moving(self) -> Iterator[None]:
-        """Draw the bottom lines again and again."""
+        """Redraw the bottom lines periodically."""
         self._is_moving = True
         self._timer = asyncio.get_running_loop().call_later(PERIOD_S, self._tick)
         try:
@@ -85,7 +85,7 @@ class LiveScreen(LiveOutput):
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Leave the bottom of the terminal to others, who ask something there."""
+        """Leave the bottom of the terminal free for a question."""
         self.end_line()
         self._pauses += 1
         try:
@@ -94,7 +94,7 @@ class LiveScreen(LiveOutput):
             self._pauses -= 1
 
     def draw(self) -> None:
-        """Draw the bottom lines as things stand now."""
+        """Redraw the bottom lines once."""
         if self._is_moving and not self._pauses:
             columns, rows = terminal_size(self._stream)
             self._footer.draw(self._bottom(columns, rows), columns)
@@ -104,7 +104,7 @@ class LiveScreen(LiveOutput):
         self._timer = asyncio.get_running_loop().call_later(PERIOD_S, self._tick)
         try:
             self.draw()
-        except OSError:  # the terminal has gone away; the run ends by the signal that says so
+        except OSError:  # the terminal is closed; the run ends by its signal
             self._is_moving = False
 
     def _bottom(self, columns: int, rows: int) -> list[str]:
@@ -137,7 +137,7 @@ class LiveScreen(LiveOutput):
         return lines[-(rows - 1) :]
 
     def _text_lines(self, columns: int) -> list[str]:
-        """The block that has not ended yet, as it will look if nothing more comes."""
+        """The incomplete block, rendered as if it were complete."""
         rest = self._blocks.rest
         if not rest.strip():
             return []
@@ -147,17 +147,17 @@ class LiveScreen(LiveOutput):
         return self._rest_drawn[2]
 
     def _below_another(self) -> str:
-        """The empty line between two blocks of one text."""
+        """An empty line between two blocks of a text; "" before the first block."""
         return "\n" if self._has_block else ""
 
     def _thinking_lines(self, columns: int) -> list[str]:
         lines = [line for line in self._thinking.split("\n") if line.strip()]
         return [part for line in lines for part in wrapped(f"    {line}", columns).split("\n")]
 
-    # ------------------------------------------------------------ what stays
+    # ------------------------------------------------------------ the scrollback
 
     def end_line(self) -> None:
-        """End the text that streams, and leave the bottom of the terminal empty for what others print."""
+        """End the streaming text, and clear the bottom lines so that others can print."""
         if self._in_text:
             self._in_text = False
             self._keep(self._blocks.feed(self._arriving.end()) + self._blocks.end())
@@ -181,7 +181,7 @@ class LiveScreen(LiveOutput):
         self._keep(self._blocks.feed(self._arriving.feed(data["text"])))
 
     def _keep(self, blocks: list[str]) -> None:
-        """Print blocks of text that are whole."""
+        """Print complete blocks of text."""
         if not blocks:
             return
         columns = terminal_size(self._stream)[0]
@@ -193,7 +193,7 @@ class LiveScreen(LiveOutput):
         self.draw()
 
     def _end_thinking(self) -> None:
-        """Keep the beginning of what the model has thought, dim."""
+        """Print the beginning of the model's thinking, dimmed, into the scrollback."""
         self._thinking += self._thought.end()
         self._thought = VisibleStream()
         columns = terminal_size(self._stream)[0]

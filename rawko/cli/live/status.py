@@ -1,9 +1,9 @@
-"""The line that moves while a run works: who does what, for how long, with how many tokens, and the key that stops it.
+"""The status line of a working run: agent, activity, time, tokens, and the key that stops it.
 
     ⠋ developer · bash make test · 12 s · iteration 2 · 3,400 tokens in, 210 out · $0.0123 · Ctrl-C stops
 
-Where the terminal is narrow, parts are said shortly (`#2 · 3.4k/210`), then left out, the least important first; what
-is done and for how long stays, and the key down to 40 columns.
+On a narrow terminal, parts are shortened (`#2 · 3.4k/210`), then left out, the least important first; activity and time
+always stay, and the key down to 40 columns.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from rawko.vocabulary.usage import Usage
 
 FRAMES: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SILENT_S: Final = 2.0
-"""How long a model may say nothing before the line says that it thinks."""
+"""Seconds without output of a model after which the line says that it thinks."""
 _LEAST_WORDS: Final = 20
 _FEWEST_WORDS: Final = 8
-"""Cells that are kept for what is done, before another part goes; and before the key goes."""
+"""Cells reserved for the activity before another part is dropped, and before the key is dropped."""
 Cells = Callable[[str], int]
 
 
@@ -36,12 +36,12 @@ def status_line(
     columns: int,
     cells: Cells = len,
 ) -> str:
-    """The line, at most `columns - 1` cells wide, without styles.
+    """The status line, at most `columns - 1` cells wide, without styles.
 
     Args:
         now: Seconds since the epoch.
-        run_s: How long the run has been running.
-        cells: How many cells a text takes.
+        run_s: Seconds since the run started.
+        cells: Returns the number of cells of a text.
     """
     mark = FRAMES[frame % len(FRAMES)]
     room = columns - 1
@@ -61,7 +61,7 @@ def status_line(
 
 
 def _tails(iteration: int, usage: Usage, cost: str, in_all: str) -> Iterator[tuple[tuple[str, ...], int]]:
-    """What may stand behind the seconds, from all to nothing, each with the cells that it leaves for what is done."""
+    """The parts after the seconds, from all to none, each with the cells that must be left for the activity."""
     read, written = usage.total_tokens - usage.output_tokens, usage.output_tokens
     tokens = f"{read:,} tokens in, {written:,} out" if usage.total_tokens else ""
     round_ = f"iteration {iteration}" if iteration else ""
@@ -113,7 +113,7 @@ def short_time(seconds: float) -> str:
 
 
 def narrowed(text: str, room: int, cells: Cells) -> str:
-    """The beginning of a text that fits, with an ellipsis where it is cut."""
+    """The longest beginning of a text that fits into `room` cells, with an ellipsis where it was cut."""
     if cells(text) <= room:
         return text
     text = cut(text, room, "…") if len(text) > room else text

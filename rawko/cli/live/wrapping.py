@@ -1,9 +1,9 @@
-r"""Painted lines wrapped at words to the terminal's width, with the further lines moved in.
+r"""Wraps painted lines at words to the terminal's width, with continuation lines indented.
 
     wrapped("  ▸ bash python3 -m pytest -q tests", 24)    "  ▸ bash python3 -m"
                                                           "    pytest -q tests"
 
-Styles (`\x1b[2m`) take no room and stay in force over the end of a line.
+Styles (`\x1b[2m`) take no cells and stay in force across line ends.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _LEAST_ROOM: Final = 8
 
 
 def cells(text: str) -> int:
-    """Columns that a text takes on a terminal; its styles take none."""
+    """The number of cells of a text on a terminal; styles take none."""
     plain = _STYLE.sub("", text)
     return len(plain) if plain.isascii() else cell_len(plain)
 
 
 def wrapped(text: str, columns: int, hang: int | None = None) -> str:
-    """One painted line as lines of at most `columns - 1` cells.
+    """A painted line as lines of at most `columns - 1` cells.
 
     Args:
-        hang: Cells by which the further lines are moved in; by default two more than the first.
+        hang: Cells by which continuation lines are indented; by default two more than the first line.
     """
     room = max(columns - 1, _LEAST_ROOM)
     if cells(text) <= room:
@@ -52,7 +52,7 @@ def wrapped(text: str, columns: int, hang: int | None = None) -> str:
 
 
 def _parts(word: str, room: int) -> Iterator[str]:
-    """A word in parts that fit a line each."""
+    """A word in parts that each fit on a line."""
     if cells(word) <= room:
         yield word
         return

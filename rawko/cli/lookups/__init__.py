@@ -1,1 +1,1 @@
-"""What a person looks up in a run's own past: whole texts that were shown cut."""
+"""Finds whole texts of a run that were shown cut."""

@@ -1,4 +1,4 @@
-"""`rawko show RUN[@K] --output ID`: the whole of a text that prompts and lists show cut (S6-102)."""
+"""`rawko show RUN[@K] --output ID`: prints the whole of a text that prompts and lists cut (S6-102)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMED = 20
 
 
 def show_text_command(address: str, id: str, *, as_json: bool, bindings: str | None = None) -> int:
-    """Print a text by its id, as of a step or of the latest one; the exit code is 2 where there is none."""
+    """Print a text by its id, as of a step or of the latest step; the exit code is 2 where no text has the id."""
     try:
         text, known = asyncio.run(_text(address, id, settings_to_look(bindings=bindings)))
     except ConfigError as error:

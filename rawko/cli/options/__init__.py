@@ -1,1 +1,1 @@
-"""Options and arguments of commands, each declared once: those of settings in their table, the others here."""
+"""Options and arguments of commands, each declared once: options of settings in the settings table, all others here."""

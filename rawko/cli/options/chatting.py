@@ -1,4 +1,4 @@
-"""Options of a session: `rawko chat`, and `rawko` with options alone."""
+"""Options of a session: `rawko chat`, and `rawko` without a command."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rawko.cli.options.expanding import NO_FLAGS, Takes
 from rawko.config.flags import Flags
 
 SETTINGS: Final = Takes(lambda row: row.name not in ("headless", "record"))
-"""A person is there, and a recording is of one run."""
+"""Settings without --headless, since a person answers, and without --record, since a recording is of one run."""
 
 
 class ChatOptions(NamedTuple):
-    """What a session is given: a first task, who works, whether it goes on where the last one was, and settings."""
+    """The first task, the agent, whether to continue the last conversation, and settings."""
 
     task: Annotated[
         str, typer.Argument(metavar="[TASK]", help="The first task, in your words.", show_default=False)

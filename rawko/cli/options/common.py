@@ -1,4 +1,4 @@
-"""Options and arguments that several commands have: each one spelling, one help text."""
+"""Options and arguments that several commands share, with one spelling and one help text each."""
 
 from __future__ import annotations
 

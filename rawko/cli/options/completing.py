@@ -1,7 +1,7 @@
-"""What the shell completes: runs, steps, agents, states, charts.
+"""Words for shell completion: runs, steps, agents, states, charts.
 
-A completion never fails and never prints: a folder that cannot be read completes to nothing. Only words that a shell
-takes as they are are offered, since names of files may be anything.
+A completion never fails and never prints: for an unreadable folder it has no words. Only words that need no quoting in
+a shell are offered, since names of files may contain any characters.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_@.,:/+-]+")
 _MOST: Final = 100
 Found = list[tuple[str, str]]
-"""Words, each with what a shell may show beside it."""
+"""Words, each with a description that some shells show beside it."""
 
 
 def runs(incomplete: str) -> Found:
@@ -23,7 +23,7 @@ def runs(incomplete: str) -> Found:
 
 
 def steps(incomplete: str) -> Found:
-    """Ids of runs; behind an `@` the ends."""
+    """Ids of runs; after an `@` places within the run."""
     run, at, _ = incomplete.partition("@")
     if at:
         return _fitting(((f"{run}@{place}", told) for place, told in _PLACES), incomplete)
@@ -38,7 +38,7 @@ _PLACES: Final = (("last", "the run's end"), ("-1", "the step before the end"), 
 
 
 def agents(incomplete: str) -> Found:
-    """Agents of the current folder, and the built-in ones."""
+    """Agents of the current folder, or the built-in ones, and the arbiter."""
     return _fitting(((name, "") for name in [*_agents(), "arbiter"]), incomplete)
 
 
@@ -48,7 +48,7 @@ def states(incomplete: str) -> Found:
 
 
 def charts(incomplete: str) -> Found:
-    """Charts and folders."""
+    """Charts and folders in the folder of the typed path."""
     folder = Path(incomplete if incomplete.endswith("/") else Path(incomplete).parent)
     prefix = "" if folder == Path() and not incomplete.startswith("./") else f"{folder}/".replace("//", "/")
     return _fitting(((f"{prefix}{name}", "") for name in _files(folder)), incomplete)

@@ -20,7 +20,7 @@ _WORDS = {
 
 
 class EvalOptions(NamedTuple):
-    """What `rawko eval` is given: tasks, how often each is tried, and settings."""
+    """The tasks, the number of attempts, and settings."""
 
     tasks: Annotated[
         Path,

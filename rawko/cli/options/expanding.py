@@ -1,4 +1,4 @@
-"""Commands that take their options as one value: a named tuple of them, with those that the settings table has.
+"""Lets commands take their options as one named tuple, which may include options of settings.
 
     class ShowOptions(NamedTuple):
         step: StepAddress
@@ -7,8 +7,8 @@
     @expanded
     def show(options: ShowOptions) -> None: ...
 
-is the command `show RUN@K --max-cost USD --max-tokens N --max-time TIME`: typer sees a parameter for each field, and
-one for each row that `Takes` names.
+This is the command `show RUN@K --max-cost USD --max-tokens N --max-time TIME`: typer sees a parameter for each field,
+and one for each row that `Takes` selects.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ NO_FLAGS: Final = Flags()
 
 
 class Takes(NamedTuple):
-    """Marks `Flags` of a command: the settings that it has options for.
+    """Marks a parameter of type `Flags`: the settings for which the command has options.
 
     Attributes:
-        which: Whether a command has the option of a row.
-        help: Other words for an option, by the name of its row.
+        which: Whether the command has the option of a row.
+        help: Other help texts, by the name of the row.
     """
 
     which: Callable[[Row], bool]
     help: Mapping[str, str] = MappingProxyType({})
 
     def rows(self) -> Iterator[Row]:
-        """In the order of the table."""
+        """The selected rows, in the order of the table."""
         return (row for row in flag_rows() if self.which(row))
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """The command as typer declares it: with a parameter for each option, also where it takes them as one value."""
+    """The command with a signature for typer: one parameter per option, in place of named tuples and `Flags`."""
     parts = [_Part.of(p) for p in inspect.signature(command, eval_str=True).parameters.values()]
 
     @wraps(command)
@@ -54,14 +54,14 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
         command(**{part.name: part.value(given) for part in parts})
 
     parameters = [parameter for part in parts for parameter in part.parameters]
-    parameters.sort(key=lambda one: one.default is not Parameter.empty)  # as Python wants them
+    parameters.sort(key=lambda one: one.default is not Parameter.empty)  # parameters without a default must come first
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {one.name: one.annotation for one in parameters}
     return call
 
 
 class _Part(NamedTuple):
-    """One value that a command takes, the parameters that typer sees of it, and how it is made of these."""
+    """A parameter of a command, the parameters that typer sees instead, and the function that builds its value."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -106,7 +106,7 @@ def _identifier(row: Row) -> str:
 
 
 def _parameter(row: Row, told: str | None) -> Parameter:
-    """The option of a setting: None, or False for a switch that only turns on, where it is not typed."""
+    """The parameter of a setting's option; its default is None, or False for a switch that can only turn on."""
     flag = row.setting.flag
     assert flag is not None
     only_on = flag.type is bool and len(flag.names) == 1

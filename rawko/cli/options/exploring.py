@@ -12,13 +12,13 @@ from rawko.cli.options.expanding import NO_FLAGS, Takes
 from rawko.config.flags import Flags
 
 MODEL: Final = Takes(lambda row: row.name in ("provider", "scenario", "model"))
-"""Settings that say which model is asked."""
+"""Options of the settings that choose the model."""
 SPENDING: Final = Takes(lambda row: row.name in ("budget.cost_usd", "budget.tokens"))
-"""Settings that bound what it may use up."""
+"""Options of the settings that limit tokens and cost."""
 
 
 class ExploreOptions(NamedTuple):
-    """What `rawko explore` is given: the program, how it is explored, and settings; None where nothing is said."""
+    """The program, how to explore it, and settings; None where an option is not given."""
 
     command: Annotated[
         Optional[list[str]],  # noqa: UP045 - typer reads the annotation at run time

@@ -16,7 +16,7 @@ Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.")]
 
 
 class SubmitOptions(NamedTuple):
-    """What `rawko submit` is given: the task, its place in the queue, and settings of the run."""
+    """The task, its place in the queue, and settings of the run."""
 
     task: Task = ""
     repo: Annotated[
@@ -49,7 +49,7 @@ class SubmitOptions(NamedTuple):
 
 
 class WorkerOptions(NamedTuple):
-    """What `rawko worker` is given."""
+    """The queues of a worker, the number of its slots, and how it runs."""
 
     queues: Annotated[str, typer.Option(metavar="A,B", help="Queues, the first one first.")] = "default"
     slots: Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Runs at once.")] = 2
@@ -60,7 +60,7 @@ class WorkerOptions(NamedTuple):
 
 
 class LimitOptions(NamedTuple):
-    """What `rawko queue limits` is given."""
+    """A queue, and the limits to set."""
 
     queue: Queue
     at_once: Annotated[
@@ -80,7 +80,7 @@ class LimitOptions(NamedTuple):
 
 
 class KeyLimitOptions(NamedTuple):
-    """What `rawko fleet limits` is given."""
+    """A provider or key, and the limits to set."""
 
     key: Annotated[
         str,
@@ -103,7 +103,7 @@ class KeyLimitOptions(NamedTuple):
 
 
 class BudgetOptions(NamedTuple):
-    """What `rawko fleet budget` is given."""
+    """A tenant, and the budget to set."""
 
     tenant: Annotated[str, typer.Argument(metavar="TENANT", help="The tenant; nothing lists all.")] = ""
     max_cost: Annotated[

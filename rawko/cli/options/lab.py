@@ -23,12 +23,12 @@ _WORDS = {
 
 
 def _counts(row: Row) -> bool:
-    """Who answers, and what may be spent: all else is as the run had it."""
+    """Whether a row is a setting of the provider or of the budget; all other settings are those of the recorded run."""
     return row.name in _TAKEN
 
 
 class LabOptions(NamedTuple):
-    """What `rawko lab` is given: runs, variants, and how often each question is asked."""
+    """The runs, the variants, and how often each question is asked."""
 
     runs: Annotated[
         list[str],

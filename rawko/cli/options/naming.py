@@ -1,6 +1,6 @@
-"""Which run, and which step, an argument of the command line means; the rules are in `rawko.app.records.naming`.
+"""Resolves the run and step that an argument names; the rules are in `rawko.app.records.naming`.
 
-What is ambiguous is told with the candidates, and ends the command with the exit code of bad input.
+An ambiguous name is reported with its candidates, and ends the command with the exit code of bad input.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from rawko.config import Settings
 
 _TOLD: Final[tuple[Meant, ...]] = ("answer", "steer", "end", "go on")
-"""What a run of the fleet is told through the database, wherever its files are."""
+"""Purposes for which messages to a run of the fleet go through the database, wherever its files are."""
 
 
 def named(run: str, meant: Meant) -> str:
-    """The id of the run that is meant; `run` is "" where none is named.
+    """The id of the run that an argument means; `run` is "" where the argument is absent.
 
-    What the folder does not know may be a run of the fleet, if the environment names one: the command then works in the
-    folder of that run.
+    A name that the folder does not know may be a run of the fleet, if the environment names a fleet: the command then
+    works in the folder of that run.
     """
     from rawko.app.records.naming import name_run
     from rawko.cli.settings import settings_to_look
@@ -53,16 +53,16 @@ def _in_fleet(run: str, current: Settings, meant: Meant) -> str:
 
 
 def named_step(address: str, meant: Meant) -> str:
-    """`RUN@K` with the run's whole id; "@K" is a step of the run that is meant where none is named."""
+    """`RUN@K` with the run's whole id; in "@K" the run is the one that is meant without a name."""
     run, at, place = address.strip().partition("@")
     return f"{named(run, meant)}{at}{place}"
 
 
 def run_and_text(first: str, second: str | None, meant: Meant, *, what: str) -> tuple[str, str]:
-    """`[RUN] TEXT`: where one word stands alone, it is the text.
+    """Resolves `[RUN] TEXT`: a single word is the text.
 
     Args:
-        what: The name of the text in a message, where a run alone is named.
+        what: The name of the text in a message, where only a run is given.
     """
     from rawko.app.records.naming import names_of
     from rawko.cli.settings import settings_to_look

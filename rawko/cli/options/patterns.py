@@ -1,5 +1,4 @@
-"""Options of the commands that run a pattern of several agents: `debate`, `gauntlet`, `parallel`,
-`race`."""
+"""Options of the commands that run a pattern of several agents: `debate`, `gauntlet`, `parallel`, `race`."""
 
 from __future__ import annotations
 
@@ -18,11 +17,11 @@ from rawko.config.flags import Flags
 from rawko.config.row import Row
 
 _LANE_CHARS: Final = 26
-"""Of a lane's name, before its number."""
+"""The most characters of a lane's name before its number."""
 
 
 class PatternOptions(NamedTuple):
-    """What every pattern is given: the task, and how the run is shown."""
+    """Options that all patterns share: the task, and how the run is shown."""
 
     task: Task
     tui: OnTerminalView = False
@@ -32,12 +31,12 @@ class PatternOptions(NamedTuple):
     trust: Trust = False
 
     def run(self, pattern: str, flags: Flags) -> RunOptions:
-        """The options of the run: those of the agent that has the pattern's name."""
+        """The options of the run; its agent has the pattern's name."""
         return RunOptions(**self._asdict(), agent=pattern, flags=flags)
 
 
 class GauntletOptions(NamedTuple):
-    """What `rawko gauntlet` is given beside its task: who takes part, and settings."""
+    """Options of `rawko gauntlet`: who takes part, and settings."""
 
     author: Annotated[
         Optional[str],  # noqa: UP045 - typer reads the annotation at run time
@@ -60,18 +59,18 @@ class GauntletOptions(NamedTuple):
 
     @property
     def parameters(self) -> dict[str, object]:
-        """Of the agent that runs the pattern; None where nothing is given."""
+        """Parameters for the agent that runs the pattern; None where an option is not given."""
         reviewers = None if self.reviewers is None else _names(self.reviewers)
         return {"author": self.author, "reviewers": reviewers, "rounds": self.rounds}
 
 
 def _is_no_folder_of_agents(row: Row) -> bool:
-    """`--agents` of a race names agents; where their files are, the configuration says."""
+    """Whether a row is not the setting `--agents`: in a race, `--agents` names agents instead of their folder."""
     return row.setting.flag is None or row.setting.flag.name != "--agents"
 
 
 class RaceOptions(NamedTuple):
-    """What `rawko race` is given beside its task: who takes part, what must be shown, and settings."""
+    """Options of `rawko race`: who takes part, the check, the judge, and settings."""
 
     agents: Annotated[
         str,
@@ -113,7 +112,7 @@ class RaceOptions(NamedTuple):
 
     @property
     def parameters(self) -> dict[str, object]:
-        """Of the agent that runs the pattern."""
+        """Parameters for the agent that runs the pattern."""
         entries = lane_entries(_names(self.agents), _names(self.models), self.times)
         is_judged = self.judge or self.judge_model is not None or self.criteria is not None
         return {
@@ -129,7 +128,7 @@ class RaceOptions(NamedTuple):
 
 
 class ParallelOptions(NamedTuple):
-    """What `rawko parallel` is given beside its task: the plan or who writes it, what must hold, and settings."""
+    """Options of `rawko parallel`: the plan or its planner, the check, and settings."""
 
     plan: Annotated[
         Optional[Path],  # noqa: UP045 - typer reads the annotation at run time
@@ -157,7 +156,7 @@ class ParallelOptions(NamedTuple):
 
 
 class DebateOptions(NamedTuple):
-    """What `rawko debate` is given beside its question: who argues for what, how often, who judges, and settings."""
+    """Options of `rawko debate`: the sides with their positions, the rounds, the judge, and settings."""
 
     sides: Annotated[
         Optional[str],  # noqa: UP045
@@ -183,7 +182,7 @@ class DebateOptions(NamedTuple):
 
     @property
     def parameters(self) -> dict[str, object]:
-        """Of the agent that runs the pattern; None where nothing is given."""
+        """Parameters for the agent that runs the pattern; None where an option is not given."""
         return {
             "sides": self._sides(),
             "rounds": self.rounds,
@@ -192,7 +191,7 @@ class DebateOptions(NamedTuple):
         }
 
     def _sides(self) -> list[dict[str, str]] | None:
-        """Agents and positions, one by one; what is not given is as by default."""
+        """Agents and positions of both sides, with defaults for what is not given; None where neither is given."""
         if self.sides is None and self.positions is None:
             return None
         from rawko.machines.debate.context import DebateParameters
@@ -206,9 +205,9 @@ class DebateOptions(NamedTuple):
 
 
 def lane_entries(agents: Sequence[str], models: Sequence[str], times: int) -> list[dict[str, str]]:
-    """A lane for each agent with each model, so many times:
+    """A lane for each agent with each model, `times` times:
 
-    developer, tester; x; 2    developer-1, developer-2, tester-1, tester-2, all of them with x
+    developer, tester; x; 2    developer-1, developer-2, tester-1, tester-2, all with the model x
     """
     pairs = [(agent, model) for agent in agents for model in models or [""]]
     entries: list[dict[str, str]] = []
@@ -223,7 +222,7 @@ def lane_entries(agents: Sequence[str], models: Sequence[str], times: int) -> li
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """The name, with a number where another lane has it."""
+    """The name, with a number added where another lane has the name."""
     return next(one for one in (name, *(f"{name}-{number}" for number in range(2, 99))) if one not in taken)
 
 

@@ -8,7 +8,7 @@ import typer
 
 
 class PruneOptions(NamedTuple):
-    """Which runs are to be removed, and how that is shown; None where nothing is chosen by an option."""
+    """Which runs to remove, and how to show it; None where an option is not given."""
 
     older_than: Annotated[
         Optional[str],  # noqa: UP045 - typer reads the annotation at run time

@@ -14,7 +14,7 @@ from rawko.config.flags import Flags
 
 
 class RunOptions(NamedTuple):
-    """What `rawko run` is given: the task, how it is run, and settings."""
+    """The task, how to run it, and settings."""
 
     task: Task = ""
     agent: Annotated[
@@ -55,7 +55,7 @@ class RunOptions(NamedTuple):
 
 
 class ResumeOptions(NamedTuple):
-    """What `rawko resume` is given: the run, and the settings that a run that goes on may be given."""
+    """The run, and settings that a resumed run accepts."""
 
     run: RunId = ""
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen, and touch nothing.")] = False

@@ -1,1 +1,1 @@
-"""Overrides at the command line: typed on the run's own terminal, or given from another process."""
+"""Overrides on the command line: typed on the run's own terminal, or sent from another process."""

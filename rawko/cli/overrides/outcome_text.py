@@ -1,4 +1,4 @@
-"""What became of an override, in words or as one line of JSON."""
+"""The result of an override, as a line for people or as JSON."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rawko.vocabulary.shown_states import shown_states
 
 
 def told(override: Override | str, reply: Reply) -> str:
-    """One line for people."""
+    """The result as a line for people."""
     states = " ".join(shown_states(reply.state))
     after = f": {reply.why}" if reply.why else f"; the run is in {states}" if states else ""
     return visible_line(f"{override}: {reply.receipt}{after}")
 
 
 def as_json(run: str, override: Override, reply: Reply) -> str:
-    """One line for programs."""
+    """The result as a line of JSON."""
     return visible_json({"run": run, "override": override.kind, **reply.to_json()})

@@ -1,6 +1,6 @@
-"""`rawko force`, `skip`, `retry`, `tell`: overrides from another process than the one that has the run at work.
+"""`rawko force`, `skip`, `retry`, `tell`: sends overrides to a run that works in another process.
 
-A run that no process has at work is taken up and goes on here with the override, as `rawko answer` does.
+A run that no process works on is resumed here with the override, as in `rawko answer`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from rawko.config import ConfigError, Settings
 
 NOT_TAKEN = 1
 PATIENCE_S = 60.0
-"""How long the reply of another process is waited for: it may be starting, or writing to a slow disk."""
+"""Seconds to wait for the reply of the other process: it may be starting, or writing to a slow disk."""
 _POLL_S = 0.05
 
 
 def override_command(run: str, kind: str, text: str, *, as_json: bool, is_trusted: bool = False) -> int:
-    """Give an override to a run; the exit code is 0 once it is taken, 1 where the machine does not take it."""
+    """Send an override to a run; the exit code is 0 once it is taken, 1 where the machine does not take it."""
     if fleet_task(run) is not None:
         return tell_fleet(run, kind, text, as_json=as_json)
     try:
@@ -54,7 +54,7 @@ def override_command(run: str, kind: str, text: str, *, as_json: bool, is_truste
 
 
 def _told_there(record: RunRecord, letter: Letter, *, as_json: bool) -> int:
-    """Wait for what the process that has the run at work replies."""
+    """Wait for the reply of the process that works on the run, and print it; returns the exit code."""
     override = letter.override
     assert override is not None
     until = time.monotonic() + PATIENCE_S
@@ -80,7 +80,7 @@ def _untaken(record: RunRecord) -> str:
 
 
 def _go_on_here(override: Override, run: str, current: Settings, *, as_json: bool) -> int:
-    """Take the run up with the override, unless it would be refused: then the run is left as it is."""
+    """Resume the run with the override, unless the machine would refuse it: then the run is not changed."""
     record, refusal = asyncio.run(_prepared(override, run, current))
     if refusal:
         print(f"rawko: run {run!r} does not take it, {visible(refusal)}", file=sys.stderr)
@@ -94,6 +94,6 @@ async def _prepared(override: Override, run: str, current: Settings) -> tuple[Ru
     record = await prepare(run, current)
     async with open_past(run, current) as past:
         if not past.last:
-            return record, ""  # it has not begun: the override waits for the machine
+            return record, ""  # the run has not begun: the override waits for its machine
         tree = await past.machines_at(past.last)
         return record, refusal_of((machine.interpreter for _, machine in tree.root.walk()), override)

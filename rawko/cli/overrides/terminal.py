@@ -1,4 +1,4 @@
-"""Steering a run from its own terminal: typed overrides are given to it, and what became of each is printed."""
+"""Steers a run from its own terminal: passes typed overrides to it, and prints their results."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from rawko.config import ConfigError
 
 @dataclass(slots=True)
 class Ahead:
-    """What a person types while a run works that is no override: it is for the time after the run.
+    """Lines other than overrides that a person types while a run works; they are used after the run.
 
     Attributes:
-        rest: What was typed of the line that has not been entered.
+        rest: The typed part of a line that was not entered yet.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -30,12 +30,12 @@ class Ahead:
 
 
 class Steering:
-    """`with Steering(run, end_line):` listens to the terminal while the run works.
+    """`with Steering(run, end_line):` reads the terminal while the run works.
 
     Args:
-        before: Called before a line is printed, so that live output can end its own.
-        is_drawn: What is typed is drawn by the live output.
-        ahead: Gets the lines that are no overrides; without it they are refused.
+        before: Called before a line is printed, so that live output can end its line.
+        is_drawn: Whether the live output draws the line being typed.
+        ahead: Receives lines that are not overrides; without it such lines are refused.
     """
 
     def __init__(
@@ -61,15 +61,15 @@ class Steering:
             task.cancel()
 
     def typed(self) -> str:
-        """What has been typed of the next line, where it is drawn by the live output."""
+        """The typed part of the next line, where the live output draws it."""
         return "" if self._lines is None else self._lines.typed
 
     def paused(self) -> AbstractContextManager[None]:
-        """What is typed in here is somebody else's."""
+        """A context in which this object reads no input, so that others can."""
         return nullcontext() if self._lines is None else self._lines.paused()
 
     def tell(self, override: Override, reply: Reply) -> None:
-        """Print what became of an override that came from another process."""
+        """Print the result of an override that came from another process."""
         self._print(f"{override.who}: {told(override, reply)}")
 
     def _take(self, line: str) -> None:
@@ -94,6 +94,6 @@ class Steering:
         self._print(told(f"{kind} {text}" if kind == "force" else kind, reply))
 
     def _print(self, text: str) -> None:
-        with suppress(OSError):  # the terminal has gone away
+        with suppress(OSError):  # the terminal is closed
             self._before()
             print(Painter(sys.stderr)(f"  {visible(text)}", "cyan"), file=sys.stderr, flush=True)

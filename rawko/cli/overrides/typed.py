@@ -1,11 +1,11 @@
-"""Lines that a person types while a run is at work on the same terminal: `/force NAME`, `/skip`, `/retry`, `/tell ...`.
+"""Reads lines typed while a run works on the same terminal: `/force NAME`, `/skip`, `/retry`, `/tell ...`.
 
-Read only where standard input is the terminal of which we are the foreground: a run in the background must not be
-stopped for reading. While a question is open, the lines are its answer's.
+It reads only where standard input is a terminal with this process in the foreground: reading would stop a process in
+the background. While a question is open, typed lines are its answer.
 
-Where the bottom of the terminal is drawn again and again, the terminal's own echo would be wiped out: then the keys are
-read one by one without echo, and what has been typed so far is drawn with the rest (`typed`). Ctrl-C, Ctrl-Z and
-Ctrl-\\ stay the terminal's own.
+Where the bottom of the terminal is redrawn, the terminal's own echo would be erased: keys are then read one by one
+without echo, and the typed part of the line is drawn with the rest (`typed`). The terminal still handles Ctrl-C, Ctrl-Z
+and Ctrl-\\.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _MAX_LINE_BYTES = 65_536
 
 
 class TypedError(ValueError):
-    """A line that is no override; the message says what would be accepted."""
+    """A line is not an override; the message lists what is accepted."""
 
 
 def is_override(line: str) -> bool:
-    """Whether a typed line steers the run, as far as its first word says."""
+    """Whether a typed line is an override, judged by its first word."""
     word = line.split(maxsplit=1)[:1]
     return bool(word) and word[0].startswith("/") and word[0][1:] in EVENTS
 
@@ -40,7 +40,7 @@ def parse(line: str) -> tuple[str, str]:
     """The kind and the text of a typed override.
 
     Raises:
-        TypedError: It is none.
+        TypedError: The line is not an override.
     """
     word, _, text = line.strip().partition(" ")
     kind = word.removeprefix("/")
@@ -57,12 +57,12 @@ def parse(line: str) -> tuple[str, str]:
 
 
 class TypedLines:
-    """Hands over every line that is typed, until it is stopped.
+    """Passes each typed line on, until it is stopped.
 
     Args:
-        descriptor: Of the terminal.
+        descriptor: Descriptor of the terminal.
         take: Called with each line.
-        is_drawn: What is typed is drawn by others: no echo.
+        is_drawn: Whether others draw the typed line; the terminal then has no echo.
     """
 
     def __init__(self, descriptor: int, take: Callable[[str], None], *, is_drawn: bool = False) -> None:
@@ -77,11 +77,11 @@ class TypedLines:
 
     @property
     def typed(self) -> str:
-        """What has been typed of the next line, where others draw it."""
+        """The typed part of the next line, where others draw it."""
         return self._buffer.decode(errors="replace") if self._is_drawn else ""
 
     def start(self) -> None:
-        """Begin to listen, in the current loop."""
+        """Start reading, in the current loop."""
         if not self._is_listening and not self._is_at_end:
             self._is_listening = True
             if self._is_drawn:
@@ -89,7 +89,7 @@ class TypedLines:
             self._look()
 
     def stop(self) -> None:
-        """Listen no more."""
+        """Stop reading, and restore the terminal's echo."""
         if self._is_listening:
             self._is_listening = False
             if self._later is not None:
@@ -103,7 +103,7 @@ class TypedLines:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The lines belong to somebody else in here; half a line that was typed before is forgotten."""
+        """A context in which others read the terminal; a partly typed line is discarded."""
         was_listening = self._is_listening
         self.stop()
         self._buffer = b""
@@ -114,7 +114,8 @@ class TypedLines:
                 self.start()
 
     def _look(self) -> None:
-        """Listen while we are in the foreground; in the background look again later: reading would stop us."""
+        """Read while this process is in the foreground; in the background check again later, since reading would stop
+        it."""
         loop = asyncio.get_running_loop()
         if _is_foreground(self._descriptor):
             self._later = None
@@ -131,7 +132,7 @@ class TypedLines:
             return
         try:
             piece = os.read(self._descriptor, 4096)
-        except OSError:  # the terminal has gone away
+        except OSError:  # the terminal is closed
             piece = b""
         if not piece:  # Ctrl-D, or the end
             self.stop()
@@ -147,7 +148,8 @@ class TypedLines:
     # ------------------------------------------------------------ without echo
 
     def _edited(self, keys: bytes) -> bytes:
-        """The text of some keys; those that take back work on what was typed before. Arrows and the like do nothing."""
+        """The text of some keys. Backspace, Ctrl-U and Ctrl-W also delete earlier text; arrow keys and the like do
+        nothing."""
         if keys.startswith(b"\x1b"):
             return b""
         kept = bytearray()
@@ -157,7 +159,7 @@ class TypedLines:
                     self._buffer = self._buffer.decode(errors="ignore")[:-1].encode()
                 else:
                     del kept[-1]
-            elif key in (0x15, 0x17):  # Ctrl-U takes back the line, Ctrl-W a word
+            elif key in (0x15, 0x17):  # Ctrl-U deletes the line, Ctrl-W a word
                 before = (self._buffer + bytes(kept)).rstrip() if key == 0x17 else b""
                 self._buffer, kept = before[: before.rfind(b" ") + 1], bytearray()
             elif key == 0x04:  # Ctrl-D
@@ -167,7 +169,7 @@ class TypedLines:
         return bytes(kept)
 
     def _silence(self) -> None:
-        """Read key by key, without echo; Ctrl-C stays a signal."""
+        """Read key by key, without echo; Ctrl-C still sends a signal."""
         if self._echoing is None:
             with suppress(termios.error, OSError):
                 self._echoing = termios.tcgetattr(self._descriptor)
@@ -176,14 +178,14 @@ class TypedLines:
                 termios.tcsetattr(self._descriptor, termios.TCSADRAIN, quiet)
 
     def _echo(self) -> None:
-        """As it was before."""
+        """Restore the terminal's modes."""
         if self._echoing is not None and _is_foreground(self._descriptor):
             with suppress(termios.error, OSError):
                 termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._echoing)
             self._echoing = None
 
     def _go_on(self) -> None:
-        """Stopped and taken up again: the shell has put its own modes back meanwhile."""
+        """Handle SIGCONT: the shell has restored its own modes while this process was stopped."""
         self._echoing = None
         self._look()
 

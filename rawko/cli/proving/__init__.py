@@ -1,1 +1,1 @@
-"""`rawko prove`: a chart explored, verdicts printed."""
+"""`rawko prove`: explores a chart and prints verdicts."""

@@ -1,4 +1,4 @@
-"""Functions of a project while they are called to prove something: what they print is no part of the result."""
+"""Separates the output of a project's functions from results while they are called for a proof."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from contextlib import contextmanager, redirect_stdout
 
 @contextmanager
 def functions_apart() -> Iterator[None]:
-    """What is printed meanwhile goes to standard error."""
+    """A context in which standard output goes to standard error."""
     with redirect_stdout(sys.stderr):
         yield

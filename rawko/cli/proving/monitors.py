@@ -1,4 +1,4 @@
-"""The monitors that `rawko prove --monitor` names: property charts with their functions and their bounds."""
+"""Reads the monitors of `rawko prove --monitor`: property charts with their functions and bounds."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from rawko.proving.monitoring.monitor import MonitorStep
 
 
 def read_monitors(names: Sequence[str], chart: Chart, *, bindings: str | None, trusted: bool) -> list[MonitorStep]:
-    """The monitors, in the order in which they are named.
+    """The monitors, in the order of their names.
 
     Args:
         names: Files, or names of shipped monitors.
-        bindings: Module of the functions that a monitor of the user names.
+        bindings: Module with the functions of a monitor that the user names.
 
     Raises:
-        ChartError, NotProvable, BoundsError: One cannot be used.
-        LookupError: There is none of that name, the module of its functions cannot be used, or it is for another
+        ChartError, NotProvable, BoundsError: A monitor cannot be used.
+        LookupError: No monitor has the name, the module of its functions cannot be used, or the monitor is for another
             chart.
     """
     found: list[MonitorStep] = []

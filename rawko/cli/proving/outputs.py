@@ -1,4 +1,4 @@
-"""Files that `rawko prove` writes beside what it prints: SARIF, JUnit, scenarios, pictures."""
+"""Writes the files of `rawko prove`: SARIF, JUnit, scenarios, pictures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rawko.render.errors import RenderError
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Where results go beside standard output."""
+    """The files and folders for results, besides standard output."""
 
     sarif: Path | None = None
     junit: Path | None = None
@@ -33,7 +33,8 @@ NO_OUTPUTS: Final = Outputs()
 
 
 def why_no_output(outputs: Outputs, chart: Path) -> str | None:
-    """Said before anything is explored: a long exploration is not to end with a path that was typed wrong."""
+    """The reason why an output cannot be written, checked before the exploration, which may take long; None if all
+    can."""
     for output in (outputs.sarif, outputs.junit):
         if output is not None and (problem := why_unwritable(output)) is not None:
             return problem
@@ -43,7 +44,7 @@ def why_no_output(outputs: Outputs, chart: Path) -> str | None:
 
 
 def write_outputs(outputs: Outputs, file: Path, system: ControlSystem, findings: Sequence[Finding]) -> int:
-    """Write what was asked for; 0, or the exit code for a file that cannot be written."""
+    """Write the requested files; returns 0, or the exit code for a file that cannot be written."""
     if outputs.sarif is not None:
         text = visible_json(sarif(system, findings, rawko.__version__))
         if problem := write_out(text, outputs.sarif):
@@ -74,7 +75,7 @@ def write_outputs(outputs: Outputs, file: Path, system: ControlSystem, findings:
 
 
 def _draw(folder: Path, system: ControlSystem, findings: Sequence[Finding]) -> int:
-    """0, or the exit code for a folder that cannot be written."""
+    """Draw the counterexamples; returns 0, or the exit code for a folder that cannot be written."""
     try:
         written = write_pictures(folder, system, findings)
     except RenderError as error:

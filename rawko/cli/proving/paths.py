@@ -1,4 +1,4 @@
-"""`rawko paths CHART`: ways through a chart, printed, or written as scenarios that pass."""
+"""`rawko paths CHART`: finds paths through a chart; prints them, or writes them as scenarios that pass."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def paths_command(
     write: Path | None,
     bindings: str | None = None,
 ) -> int:
-    """Print each path with its steps, and what has none.
+    """Print each path with its steps, and the goals without a path.
 
     Args:
-        bindings: Module of the chart's functions; None: none is called, and outcomes that the bounds name are left out,
-            because nothing says where each of them leads.
+        bindings: Module of the chart's functions. None: no function is called, and outcomes named in the bounds are
+            left out, because their targets are then unknown.
 
     Returns:
-        0; with `to`, 1: a state has no path, 3: none was found, and not all was explored. 2: bad input.
+        0; with `to`, 1: a state has no path, 3: no path was found, but the exploration is incomplete. 2: bad input.
     """
     if strategy not in STRATEGIES:
         return complain(
@@ -130,7 +130,7 @@ def _steps(found: Exploration, path: ChartPath) -> list[dict[str, Any]]:
 
 
 def _write(folder: Path, file: Path, found: Exploration, paths: Paths) -> int:
-    """0, or the exit code for a folder that cannot be written. A path that phrases cannot tell is named."""
+    """Write the paths as scenarios; returns 0, or an exit code. Paths that phrases cannot express are reported."""
     scenarios: list[WrittenScenario] = []
     for one in paths.paths:
         try:

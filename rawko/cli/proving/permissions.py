@@ -1,4 +1,4 @@
-"""`rawko prove --property permissions`: the folder's agents, tools and rules for a chart; the table, also as JSON."""
+"""`rawko prove --property permissions`: reads the folder's agents, tools and rules for a chart; prints their table."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def read_permissions(system: ControlSystem, file: Path, *, assume_yes: bool, san
     """The agents, tools and rules of the current folder, for a chart.
 
     Args:
-        file: Of the chart.
-        assume_yes, sandbox: As a run would be given them.
+        file: File of the chart.
+        assume_yes, sandbox: The options of a run.
 
     Raises:
         ConfigError: The settings, an agent or an entry of the bounds cannot be used.
@@ -42,7 +42,7 @@ def read_permissions(system: ControlSystem, file: Path, *, assume_yes: bool, san
 
 
 def table_lines(found: Exploration, permissions: Permissions) -> Iterator[str]:
-    """The table for people."""
+    """The table as lines for people."""
     rows = list(table(found, permissions))
     yield f"tools by state and agent ({UNTRUSTED} reads untrusted content, {OUTSIDE} writes outside):"
     for (state, when), group in groupby(rows, key=lambda row: (row.state, row.when)):
@@ -54,7 +54,7 @@ def table_lines(found: Exploration, permissions: Permissions) -> Iterator[str]:
 
 
 def _by_agent(row: Row) -> Iterator[tuple[str, list[Use]]]:
-    """An agent's own uses, then those of each agent that it calls."""
+    """An agent's own uses of tools, then the uses of each agent that it calls."""
     for path, uses in groupby(row.uses, key=lambda use: use.agent):
         named = row.agent if path == row.agent.rpartition(WITHIN)[2] else path
         yield named, list(uses)
@@ -76,7 +76,7 @@ def _tools(use: Use, decision: str) -> Iterator[str]:
 
 
 def table_document(found: Exploration, permissions: Permissions) -> list[dict[str, Any]]:
-    """The table as JSON."""
+    """The table as JSON data."""
     return [
         {
             "state": row.state,

@@ -1,4 +1,4 @@
-"""Counterexamples drawn on the chart: one picture each, with the steps numbered where their transitions stand."""
+"""Draws counterexamples on the chart: one picture each, with numbered steps at the transitions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ _STRANGE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def picture_of(system: ControlSystem, finding: Finding) -> str:
-    """The chart as SVG, with the property, the verdict and the steps above it. Transitions that are taken are lit, with
-    the numbers of their steps; active are the states where the way ends, or all those of the cycle. Of a chart that is
-    too large, states deep inside are left out.
+    """The chart as SVG, with the property, the verdict and the steps above it.
+
+    Taken transitions are highlighted, with the numbers of their steps; the active states are those at the end of the
+    path, or all states of the cycle. For a chart that is too large, deeply nested states are left out.
 
     Raises:
-        TooLargeError: No depth makes it small enough.
+        TooLargeError: The chart is too large at every depth.
     """
     steps: dict[int, list[int]] = {}
     for number, (_, outcome) in zip(step_numbers(finding), (*finding.way, *finding.turns), strict=True):
@@ -64,7 +65,7 @@ def _caption(system: ControlSystem, finding: Finding) -> Caption:
 
 
 def why_no_picture_folder(folder: Path) -> str | None:
-    """Why nothing can be drawn into a folder; None where it can, as far as can be seen without trying."""
+    """The reason why a folder cannot receive pictures; None where nothing visible prevents it."""
     try:
         if not folder.is_dir():
             kind = "it is no folder" if folder.exists() else "there is no such folder"
@@ -76,10 +77,10 @@ def why_no_picture_folder(folder: Path) -> str | None:
 
 
 def write_pictures(folder: Path, system: ControlSystem, findings: Sequence[Finding]) -> list[Path]:
-    """Draw each finding that has a way, as `<chart>.<property>.svg`; the files written.
+    """Draw each finding that has a path, as `<chart>.<property>.svg`; returns the written files.
 
     Raises:
-        TooLargeError: See `picture_of`.
+        TooLargeError: As in `picture_of`.
         OSError: A file cannot be written.
     """
     written: list[Path] = []

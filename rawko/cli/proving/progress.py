@@ -1,7 +1,7 @@
-"""How far an exploration has come, in one line of a terminal, with how long it may still take.
+"""Shows the progress of an exploration on one line of a terminal, with an estimate of the remaining time.
 
-An exploration ends when nothing is left to be looked at. As long as what is left grows, only the limit says when; while
-it gets less, it says so by itself:
+An exploration ends when no configuration is left to expand. While that number grows, only the limit bounds the time;
+while it shrinks, its speed gives an estimate:
 
     200,000 found, 150,000 to be looked at, and growing       at most 8 s more, to the limit
     900,000 found, 30,000 to be looked at, 10,000/s fewer     about 3 s more
@@ -23,7 +23,7 @@ from rawko.cutting import cut_line
 _EVERY_S: Final = 0.5
 _CLEAR: Final = "\r\x1b[K"
 RECENT: Final = 6
-"""Looks by which it is told whether what is left grows."""
+"""The number of samples by which to decide whether the number of unexpanded configurations grows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class Look:
 
     @property
     def left(self) -> int:
-        """States whose moves are not known yet."""
+        """Configurations that are found but not expanded."""
         return self.states - self.expanded
 
 
 class Progress:
-    """Called with the states found and those looked at; writes to standard error where that is a terminal."""
+    """Called with the numbers of found and expanded configurations; writes to standard error on a terminal."""
 
     def __init__(self, limit: int, now_s: Callable[[], float] = time.monotonic) -> None:
         self._limit = limit
@@ -64,7 +64,7 @@ class Progress:
         now = self._now_s()
         if not self._is_shown or now - self._last < _EVERY_S:
             return
-        if self._looks and expanded < self._looks[-1].expanded:  # another exploration has begun
+        if self._looks and expanded < self._looks[-1].expanded:  # a new exploration has begun
             self._looks.clear()
             self._begin = self._last
         self._last = now
@@ -72,21 +72,21 @@ class Progress:
         self._write(progress_line(self._looks, self._limit))
 
     def checks(self, name: str) -> None:
-        """A property is checked now; told where the work has already taken a while."""
+        """Show the property that is checked now, where the work has already taken a while."""
         if self._is_shown and self._now_s() - self._start >= _EVERY_S:
             self._write(f"rawko: {name} is checked")
 
     def _write(self, line: str) -> None:
-        line = cut_line(line, shutil.get_terminal_size().columns - 1)  # what is wrapped would not be cleared
+        line = cut_line(line, shutil.get_terminal_size().columns - 1)  # a wrapped line could not be cleared
         print(_CLEAR + line, end="", file=sys.stderr, flush=True)
         self._has_written = True
 
 
 def progress_line(looks: Sequence[Look], limit: int) -> str:
-    """Counts and speed at the last look, and how long it may still take.
+    """Counts and speed of the last sample, and an estimate of the remaining time.
 
     Args:
-        looks: The last ones, at least one, of which each is later than the one before.
+        looks: The latest samples, at least one, in order of time.
     """
     now = looks[-1]
     speed = now.states / now.seconds

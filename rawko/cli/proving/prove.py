@@ -1,4 +1,4 @@
-"""`rawko prove CHART`: explores a chart, prints the verdicts; the exit code says the worst of them."""
+"""`rawko prove CHART`: explores a chart and prints the verdicts; the exit code reports the worst of them."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ UNDETERMINED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of the permissions of the current folder's agents.
+    """Options about the permissions of the current folder's agents.
 
     Attributes:
-        table: Print what each agent can do in each state.
-        assume_yes, sandbox: As `rawko run` would be given them; `sandbox` None: as the settings say.
+        table: Whether to print what each agent may do in each state.
+        assume_yes, sandbox: The options of a run; `sandbox` None: as in the settings.
     """
 
     table: bool = False
@@ -81,14 +81,14 @@ def prove_command(
     asked: Asked = Asked(),
     is_split: bool = True,
 ) -> int:
-    """Print counts, what was abstracted, and each verdict with its counterexample.
+    """Print counts, assumptions, and each verdict with its counterexample.
 
     Args:
-        asked: About the permissions of the agents of the current folder.
-        is_split: Whether regions that share nothing are explored one by one.
+        asked: Options about the permissions of the agents of the current folder.
+        is_split: Whether to explore regions that share nothing one by one.
 
     Returns:
-        0: all that was asked is proved; 1: something is refuted; 3: something is undetermined; 2: bad input.
+        0: everything is proved; 1: something is refuted; 3: something is undetermined; 2: bad input.
     """
     known = (*PROPERTIES, PERMISSIONS)
     for name in properties:
@@ -168,8 +168,8 @@ def _check(
     permissions: Permissions | None,
     tell: Callable[[str], None],
 ) -> list[Finding]:
-    """The verdicts; that on permissions is last, and alone where only the table was asked for. After an interruption
-    all that are left are undetermined."""
+    """The verdicts; the one on permissions is last, and the only one where just the table was requested. After an
+    interruption the remaining properties are undetermined."""
     names = [name for name in properties if name != PERMISSIONS]
     is_only = permissions is not None and not names
     names = [] if is_only else names or list(asked_by_default(found.system))
@@ -194,5 +194,5 @@ def _check(
 
 
 def _together(found: Found) -> Exploration:
-    """All regions together: agents of different ones may be at work at the same time."""
+    """All regions explored together, since agents of different regions may work at the same time."""
     return found if isinstance(found, Exploration) else found.whole(PERMISSIONS)

@@ -1,4 +1,4 @@
-"""What `rawko prove` prints: counts, what was assumed, each verdict with its steps; as lines or as JSON."""
+"""Formats the results of `rawko prove`: counts, assumptions, and verdicts with their steps; as lines or as JSON."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def result_lines(
 
 
 def _told_parts(found: Found) -> list[str]:
-    """What was explored part by part, and what as a whole."""
+    """Lines about which regions were explored separately, and for which properties all together."""
     if isinstance(found, Exploration):
         return []
     groups = [group for every in found.division.groups.values() for group in every]
@@ -50,7 +50,7 @@ def _told_parts(found: Found) -> list[str]:
 
 
 def assumptions(system: ControlSystem) -> list[str]:
-    """What the verdicts rest on, said with every result."""
+    """The assumptions of the verdicts, printed with every result."""
     guards = system.step.bindings.names("guard")
     texts = ["bound functions raise and send no events but those that the bounds name"]
     free = len(guards - (system.step.data.computed - system.step.data.free))

@@ -1,7 +1,7 @@
-"""A counterexample as a scenario of a contract: written beside the chart, or beside a copy of it in another folder.
+"""Converts counterexamples to scenarios of a contract, beside the chart or beside a copy of it in another folder.
 
 errors, stuck     the scenario fails as long as the chart has the defect
-all others        the scenario passes, and shows the way; no phrase says "an end can be reached from here"
+all others        the scenario passes, and shows the path; no phrase says "an end can be reached from here"
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from rawko.testing.steps.book import BOOK
 
 MAX_WAIT_S = 10_000_000.0
 COMPUTED_S = 5
-"""A delay that a function of the project computes."""
+"""Seconds for a delay that a function of the project computes."""
 
 
 class NoScenario(ValueError):
-    """A way cannot be told in phrases; says why."""
+    """A path cannot be expressed in phrases; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenScenario:
-    """A scenario's lines, each with its kind, and whether it fails as long as the defect is there."""
+    """The lines of a scenario, each with its kind, and whether it fails while the chart has the defect."""
 
     title: str
     lines: tuple[tuple[str, str], ...]
     fails: bool
 
     def text(self) -> str:
-        """As a feature file has it."""
+        """The scenario as text for a feature file."""
         end = "fails until the chart is mended" if self.fails else "passes, and shows the way"
         rows = [f"  # {end}", f"  Scenario: {self.title}"]
         before = ""
@@ -57,10 +57,10 @@ class WrittenScenario:
 
 
 def scenario_of(system: ControlSystem, finding: Finding) -> WrittenScenario:
-    """The way of a finding, played before it is told.
+    """The path of a finding as a scenario; each line is tried on a machine first.
 
     Raises:
-        NoScenario: It cannot be told.
+        NoScenario: The path cannot be expressed.
     """
     telling = _Telling(system)
     fails = telling.tell(finding)
@@ -69,10 +69,10 @@ def scenario_of(system: ControlSystem, finding: Finding) -> WrittenScenario:
 
 
 def scenario_of_path(system: ControlSystem, way: Sequence[tuple[Move, Outcome]], title: str) -> WrittenScenario:
-    """A way that passes, played before it is told.
+    """A path as a scenario that passes; each line is tried on a machine first.
 
     Raises:
-        NoScenario: It cannot be told.
+        NoScenario: The path cannot be expressed.
     """
     telling = _Telling(system)
     telling.assume_contracts()
@@ -81,7 +81,7 @@ def scenario_of_path(system: ControlSystem, way: Sequence[tuple[Move, Outcome]],
 
 
 class _Telling:
-    """A way told line by line to a machine, so that each line is known to hold."""
+    """Expresses a path line by line, running each line on a machine, so that it is known to hold."""
 
     def __init__(self, system: ControlSystem) -> None:
         self._system = system
@@ -100,7 +100,7 @@ class _Telling:
         self._give_data()
 
     def tell(self, finding: Finding) -> bool:
-        """Whether the last line fails."""
+        """Add the lines of a finding; returns whether the last line fails."""
         *before, (last, outcome) = finding.way
         self.tell_steps(before)
         if outcome.problem == ROUND:
@@ -118,12 +118,13 @@ class _Telling:
         if finding.property != "stuck":
             self._step(last, outcome)
             return False
-        self._happen(last, outcome)  # where it leads is what is to be mended: not told
+        self._happen(last, outcome)  # the target is the defect: not stated
         self.lines.append(("then", "statechart is in a final configuration"))
         return not self._holds(self.lines[-1])
 
     def _give_data(self) -> None:
-        """What no function of the project gives here: delays, and the lists of `for each` in the context."""
+        """Add lines for data that functions of the project would give: delays, and lists of `for each` in the
+        context."""
         for name in sorted(self._scene.doubles.delay_names):
             self._play(("given", f'delay "{name}" is {COMPUTED_S} seconds'))
         lists = [one.for_each.items for state in self._chart for one in state.invoke if one.for_each is not None]
@@ -138,14 +139,15 @@ class _Telling:
             self._play(("given", f'context field "{field}" is {json.dumps(value)}'))
 
     def assume_contracts(self) -> None:
-        """Conditions of the chart's own contracts hold; the exploration does not ask them."""
+        """Add lines that make the conditions of the chart's own contracts hold, which the exploration does not
+        evaluate."""
         asked = {name.partition("(")[0] for name in guard_names(self._system.step.chart)}
         needed = {one.name for one in needed_names(self._chart) if one.kind == "guard"}
         for name in sorted(needed - asked):
             self._play(("given", f'guard "{name}" is true'))
 
     def tell_steps(self, way: Sequence[tuple[Move, Outcome]]) -> None:
-        """Steps without a problem, one after the other."""
+        """Add lines for steps without a problem, one after the other."""
         for move, outcome in way:
             self._step(move, outcome)
 
@@ -154,7 +156,7 @@ class _Telling:
             self._play(("then", f'state "{name}" is active'))
 
     def _happen(self, move: Move, outcome: Outcome) -> tuple[str, ...]:
-        """The innermost active states afterwards."""
+        """Add the lines of a step's event; returns the innermost active states afterwards."""
         self._answer(outcome)
         if move.kind != "start":
             self._play(("when", self._phrase(move)))
@@ -177,7 +179,8 @@ class _Telling:
                 self._give(text, answer, self._calls.setdefault(name, {}))
 
     def _is_mixed(self, text: str, answer: bool, calls: Mapping[str, bool]) -> bool:
-        """Whether another call with the same written arguments answers differently: only data tells them apart."""
+        """Whether another call with the same written arguments has another answer, so that only data distinguishes
+        them."""
         own = self._written.get(text)
         return any(other != answer and self._written.get(one) == own for one, other in calls.items())
 
@@ -238,7 +241,7 @@ class _Telling:
 
 
 def why_no_folder(folder: Path, chart: Path) -> str | None:
-    """Why nothing can be written into a folder; None where it can."""
+    """The reason why scenarios cannot be written into a folder; None where they can."""
     try:
         if not folder.is_dir():
             kind = "it is no folder" if folder.exists() else "there is no such folder"
@@ -253,12 +256,12 @@ def why_no_folder(folder: Path, chart: Path) -> str | None:
 
 
 def write_scenarios(folder: Path, chart: Path, name: str, scenarios: Sequence[WrittenScenario]) -> Path:
-    """Append scenarios to the contract of the chart in the folder, into which the chart is copied if it is not there.
+    """Append scenarios to the chart's contract in the folder; the chart is copied there where it is missing.
 
-    A scenario whose title is there already is left as it is.
+    A scenario whose title exists already is not changed.
 
     Raises:
-        OSError: Something cannot be written.
+        OSError: A file cannot be written.
     """
     copy = folder / chart.name
     if not copy.exists():

@@ -1,4 +1,4 @@
-"""`rawko verify RUN… --monitor M`: recorded runs checked by monitors; the exit code says the worst of it."""
+"""`rawko verify RUN… --monitor M`: checks recorded runs by monitors; the exit code reports the worst verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNDETERMINED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class _Verified:
-    """All runs that were asked for, and the names of the monitors."""
+    """The verifications of all chosen runs, and the names of the monitors."""
 
     runs: tuple[Verification, ...]
     monitors: tuple[str, ...]
@@ -43,14 +43,14 @@ def verify_command(
     """Check runs by monitors.
 
     Args:
-        monitors: Files, or names of those that come with rawko.
-        machine: Name of the one chart whose machines are watched; "" for all.
-        is_all: All runs of the folder.
-        bindings: Module of the functions that the monitors name.
+        monitors: Files, or names of shipped monitors.
+        machine: Name of the only chart whose machines are watched; "" for all charts.
+        is_all: Check all runs of the folder.
+        bindings: Module with the functions of the monitors.
 
     Returns:
-        0: all monitors hold; 1: one is violated; 3: something is still owed, or not known, or a monitor has had nothing
-        to say of any run; 2: bad input.
+        0: all monitors hold; 1: one is violated; 3: a duty is still open, a verdict is unknown, or a monitor heard
+        nothing relevant in any run; 2: bad input.
     """
     from rawko.chart import ChartError
     from rawko.interpreter.errors import InterpreterError
@@ -95,7 +95,7 @@ def _monitors(names: Sequence[str], machine: str, bindings: str | None) -> list[
             raise LookupError(
                 f"{file}: the monitor {monitor.name!r} hears none of the events of a machine: {', '.join(META_EVENTS)}"
             )
-        Interpreter(monitor.chart, monitor.bindings)  # names of functions that are nowhere bound
+        Interpreter(monitor.chart, monitor.bindings)  # raises for functions that are not bound
         found.append(monitor)
     return found
 

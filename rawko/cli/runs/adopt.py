@@ -1,4 +1,4 @@
-"""`rawko adopt`: the changes of a fork, shown and agreed to before they are brought into the folder."""
+"""`rawko adopt`: shows the changes of a fork, and brings them into the folder after a question."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from rawko.workspace.repository.merge import Side
 
 UNDECIDED: Final = 1
-"""Exit code where there are conflicts that nobody has decided, or a person says no."""
+"""Exit code: there are undecided conflicts, or a person declined."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdoptOptions:
-    """What the command line says; see `rawko adopt --help`."""
+    """The options of the command line; see `rawko adopt --help`."""
 
     only: Sequence[str]
     prefer: str | None
@@ -40,7 +40,7 @@ class AdoptOptions:
 
 
 def adopt_command(address: str, options: AdoptOptions) -> int:
-    """Bring a fork's changes into the folder."""
+    """Bring a fork's changes into the folder; returns the exit code."""
     if options.dry_run or options.yes:
         return _carried_out(address, options)
     if not has_person():
@@ -95,7 +95,7 @@ def _wish(options: AdoptOptions) -> Wish:
             raise ConfigError(f"--prefer: {other!r}{accepted(('ours', 'theirs'), found=other)}")
 
 
-# ---------------------------------------------------------------- telling
+# ---------------------------------------------------------------- output
 
 
 def _show_plan(told: Adopted) -> None:
@@ -128,7 +128,7 @@ def _show_changes(told: Adopted, what: str, nothing: str) -> None:
 
 
 def _conflict_line(conflict: Conflict) -> str:
-    """Such as `src/parser.py  modified here, deleted there`."""
+    """A conflict as a line, such as `src/parser.py  modified here, deleted there`."""
     here = {"unchanged": "stands in the way here", "unknown": "not captured here"}.get(
         conflict.here, f"{conflict.here} here"
     )

@@ -1,4 +1,4 @@
-"""`rawko cancel`: ends a run from outside, wherever it stands."""
+"""`rawko cancel`: ends a run that works in another process, waits, or was interrupted."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from rawko.cli.trust.question import judge
 from rawko.config import ConfigError, Settings
 
 PATIENCE_S = 60.0
-"""How long another process is waited for: its tools get TERM, then KILL, and the workspace is captured."""
+"""Seconds to wait for another process: its tools get TERM, then KILL, and the workspace is captured."""
 _POLL_S = 0.1
 
 
 def cancel_command(run: str, *, as_json: bool, is_trusted: bool = False) -> int:
-    """Cancel a run; the exit code is 0 once it is cancelled; of one of the fleet, once its worker is told."""
+    """Cancel a run; the exit code is 0 once it is cancelled or, for a run of the fleet, once its worker is told."""
     if fleet_task(run) is not None:
         return tell_fleet(run, "cancel", "", as_json=as_json)
     try:
@@ -45,14 +45,14 @@ def cancel_command(run: str, *, as_json: bool, is_trusted: bool = False) -> int:
 
 
 def _cancel_here(record: RunRecord, *, as_json: bool) -> int:
-    """Take the run up, only to end it: its leftover commands are ended, its files captured, its journal closed."""
+    """Resume the run only to end it: leftover commands are ended, files captured, the journal closed."""
     report: Report = asyncio.run(run_to_cancel(record, user()).execute())
     print_report(report, as_json=as_json)
     return 0 if report.outcome == "cancelled" else report.exit_code or 1
 
 
 def _cancel_there(record: RunRecord, settings: Settings, *, as_json: bool) -> int:
-    """Tell the process that has it at work, and wait until it has let go of it."""
+    """Tell the process that works on the run to cancel it, and wait until it has ended."""
     leave(record.settings, record.run, "cancel", who=user())
     until = time.monotonic() + PATIENCE_S
     while is_at_work(record.settings, record.run):

@@ -1,4 +1,4 @@
-"""`compare` and `report --receipt`: runs side by side, and what stands for the claim of one."""
+"""`compare` and `report --receipt`: prints runs side by side, and the evidence for a run's claim."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SIDE = 24
 
 
 def compare_command(runs: Sequence[str], *, as_json: bool) -> int:
-    """Two runs or more, side by side."""
+    """Print two or more runs side by side."""
     from rawko.app.views.comparing import side_by_side
 
     async def do(current: Settings) -> SideBySide:
@@ -73,7 +73,7 @@ def _change(side: Side, path: str) -> str:
 
 
 def receipt_command(run: str, *, as_json: bool) -> int:
-    """What stands for the claim of a run."""
+    """Print the receipt of a run: evidence, review, risks and cost."""
     from rawko.app.checks.receipt import receipt
 
     async def do(current: Settings) -> Receipt:

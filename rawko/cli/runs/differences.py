@@ -1,4 +1,4 @@
-"""`diff`: what lies between two steps of recorded runs, in files, conversation and context."""
+"""`diff`: prints the differences between two steps of recorded runs: files, conversation, context."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rawko.cli.runs.travel import carry_out, code_of
 def diff_command(
     run: str, places: Sequence[str], parts: Sequence[str], *, as_json: bool, bindings: str | None = None
 ) -> int:
-    """What lies between two steps."""
+    """Print the differences between two steps; returns the exit code."""
 
     from rawko.app.time_travel.compare import PARTS, compare
 
@@ -40,7 +40,7 @@ def diff_command(
 
 
 def _sides(run: str, places: Sequence[str]) -> tuple[Address, Address]:
-    """The two places that the command line names: the first step and the end, where it names none."""
+    """The two steps that the command line names; by default the first step and the end."""
     first = Address.parse(run)
     rest = list(places)
     if first.place is None:
@@ -52,7 +52,7 @@ def _sides(run: str, places: Sequence[str]) -> tuple[Address, Address]:
 
 
 def _place(run: str, text: str) -> Address:
-    """`RUN2@B`, or a place of the first run: `B` or `@B`."""
+    """The address of `RUN2@B`, or of `B` or `@B` in the first run."""
     return Address.parse(text) if text.find("@") > 0 else Address(run, text.removeprefix("@"))
 
 

@@ -1,4 +1,4 @@
-"""`runs` and `show`: what there is, and what happened."""
+"""`runs` and `show`: list runs, and show a run or a step."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _HOW = {"approval": "rawko approve {run}", "budget": "rawko resume {run} --max-t
 
 
 def runs_command(*, as_json: bool) -> int:
-    """One line per run and exploration: when, how long, how much, what became of it; what needs a person first."""
+    """Print one line per run and exploration: age, duration, outcome, cost; those that need a person come first."""
     damaged: list[str] = []
     try:
         current = settings_to_look()
@@ -61,7 +61,7 @@ def runs_command(*, as_json: bool) -> int:
 
 
 def _explorations(current: Settings) -> Sequence[Listed]:
-    """Most folders have none, and reading them takes a quarter of a second of imports."""
+    """The explorations of a folder. Most folders have none, and reading them needs a quarter of a second of imports."""
     if not names_in(explorations_folder(current.state_dir)):
         return ()
     from rawko.app.exploration.listing import list_explorations
@@ -75,7 +75,7 @@ def _print_runs(runs: Sequence[RunView], explorations: Sequence[Listed], current
     print(paint(columns.header(), "dim"))
     asking = [one for one in needs_first(runs) if one.needs is not None]
     others: list[RunView | Listed] = [*(one for one in needs_first(runs) if one.needs is None), *explorations]
-    # What is at work stays above what has ended; explorations stand among the runs, the latest first.
+    # Runs at work stay above ended ones; explorations are sorted among the runs, the latest first.
     others.sort(key=lambda one: one.id if isinstance(one, RunView) else one.run, reverse=True)
     others.sort(key=lambda one: not _is_at_work(one))
     for run in asking:
@@ -132,7 +132,7 @@ def _relations(run: RunView) -> Iterator[str]:
 
 
 def show_command(address: str, *, as_json: bool, bindings: str | None = None) -> int:
-    """A step with everything about it; a run's summary where no step is named."""
+    """Print a step with all its details; or the summary of a run where no step is named."""
     from rawko.app.records.overview import overview
     from rawko.app.time_travel.explain import explain
     from rawko.cli.runs.show import print_explanation, print_overview

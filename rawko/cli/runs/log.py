@@ -1,4 +1,4 @@
-"""`rawko log RUN`: what happened in a run, as people read it, as the machine saw it, or as JSON."""
+"""`rawko log RUN`: prints the steps of a run for people, as the machine's events, or as JSON."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from rawko.vocabulary.documents import accepted
 from rawko.vocabulary.shown_states import shown_states
 
 _LOOK_BACK = 8
-"""Rows that one line for people comes to, at most, nearly always."""
+"""The most rows that make one line for people in nearly all cases."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """What `rawko log` is given besides the run.
+    """The options of `rawko log` besides the run.
 
     Attributes:
-        is_whole: Nothing is left out: the steps between machines, pieces of text of older runs.
-        is_events: The machine's own view.
-        last: The latest so many lines alone.
+        is_whole: Whether to show everything, including steps between machines and pieces of text of older runs.
+        is_events: Whether to show the machine's events instead.
+        last: The number of latest lines to show; None: all.
         grep: A regular expression, unchecked.
-        as_atif: The whole run as one trajectory; nothing can be chosen from it.
+        as_atif: Whether to print the whole run as one trajectory; no filter may be given.
     """
 
     is_whole: bool = False
@@ -55,10 +55,10 @@ class LogOptions:
     as_atif: bool = False
 
     def wanted(self, record: RunRecord) -> Wanted:
-        """Which steps are shown.
+        """The filter for steps.
 
         Raises:
-            ConfigError: There is no such agent, or the expression cannot be read.
+            ConfigError: The agent does not exist, or the regular expression is invalid.
         """
         names = [*record.settings.agents, "arbiter"]
         if self.agent is not None and self.agent not in names:
@@ -71,7 +71,7 @@ class LogOptions:
 
 
 def log_command(run: str, options: LogOptions) -> int:
-    """One line per step."""
+    """Print one line per step."""
     try:
         asyncio.run(_print_log(run, options))
     except ConfigError as error:
@@ -109,21 +109,21 @@ async def _print_log(run: str, options: LogOptions) -> None:
 
 
 async def readable_record(run: str, current: Settings) -> RunRecord:
-    """The record of a run whose log is shown; what is wrong with the run is told first."""
+    """The record of a run whose log is shown; problems of the run are reported first."""
     await tell_finished(run, current)
     record = read_record(run, current)
     try:
         await tell_lost(run, current)
-    except ConfigError as error:  # its snapshots, or it could not be read at all, as is told below
+    except ConfigError as error:  # about its snapshots; an unreadable journal is reported later
         complain(str(error))
     return record
 
 
-# ---------------------------------------------------------------- for people
+# ---------------------------------------------------------------- lines for people
 
 
 async def _last_lines(record: RunRecord, options: LogOptions, wanted: Wanted, count: int) -> list[StepView]:
-    """The latest lines; more rows are read until there are enough."""
+    """The latest `count` lines; more rows are read until there are enough."""
     async with open_steps(record) as reader:
         end = await reader.latest()
     rows = count * _LOOK_BACK
@@ -150,11 +150,11 @@ async def _each_line(
             show(view)
 
 
-# ---------------------------------------------------------------- for programs
+# ---------------------------------------------------------------- JSON
 
 
 async def _print_json(record: RunRecord, options: LogOptions, wanted: Wanted) -> None:
-    """Each row whole, with the view of it."""
+    """Print each row as JSON with its view."""
     async with open_steps(record) as reader:
         if options.last is not None:
             await reader.seek(max(await reader.latest() - options.last, 0))
@@ -165,7 +165,7 @@ async def _print_json(record: RunRecord, options: LogOptions, wanted: Wanted) ->
 
 
 async def _print_trajectory(run: str, current: Settings, options: LogOptions) -> None:
-    """The run in ATIF, as one JSON object."""
+    """Print the run in ATIF, as one JSON object."""
     from rawko.app.lookups.trajectory import trajectory_of
 
     if options != LogOptions(as_atif=True):
@@ -176,20 +176,20 @@ async def _print_trajectory(run: str, current: Settings, options: LogOptions) ->
 
 
 def json_line(row: StepRecord | None, view: StepView) -> str:
-    """A row as one JSON object, with its view; the view alone of a row that cannot be read."""
+    """A row as one JSON object with its view; only the view where the row cannot be read."""
     whole = {"seq": view.number, "event": None} if row is None else without_machines(row)
     return visible_json({**whole, "is_left_behind": view.is_left_behind, "view": view.to_json()})
 
 
 def without_machines(step: StepRecord) -> dict[str, object]:
-    """The row; what a rewind holds of the machines is not for reading."""
+    """The row as data, without the snapshot of machines that a rewind stores."""
     told = asdict(step)
     if jump_of(step) is not None:
         told["event"]["data"].pop("snapshot", None)
     return told
 
 
-# ---------------------------------------------------------------- the machine's own view
+# ---------------------------------------------------------------- the machine's events
 
 
 async def _print_events(record: RunRecord, options: LogOptions) -> None:
@@ -205,12 +205,12 @@ async def _print_events(record: RunRecord, options: LogOptions) -> None:
 
 
 def _is_talk(step: StepRecord) -> bool:
-    """Text as it arrives, step by step: the message that it becomes says the same."""
+    """Whether a row is a piece of arriving text, which the later message repeats."""
     return step.event is not None and step.event["name"] == "TEXT_DELTA"
 
 
 def row_line(step: StepRecord, is_left: bool) -> str:
-    """A row in one line; `is_left`: a rewind has left it behind."""
+    """A row on one line; `is_left`: a rewind left the row behind."""
     receipt = "" if step.receipt in (None, "taken") else f"  ({step.receipt})"
     when = datetime.fromtimestamp(step.time).strftime("%H:%M:%S")
     states = " ".join(shown_states(step.configuration))

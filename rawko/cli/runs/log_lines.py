@@ -1,4 +1,4 @@
-"""A run's steps as lines for people: when, who, in which state, what was done, files, tokens, cost."""
+"""Formats a run's steps as lines for people: time, agent, state, words, files, tokens, cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rawko.cli.output import Painter, visible_line
 from rawko.vocabulary.agent_path import agents_in
 
 _AGENT_CELLS: Final = (12, 24)
-"""Least and most cells of the column of agents: as wide as their names, where they are known."""
+"""Least and most cells of the agents' column, which fits the agents' names where they are known."""
 
 _COLUMNS: Final = (
     Column("step", 6, is_right=True),
@@ -43,16 +43,16 @@ _STYLES: Final = {
 _TOLD: Final = frozenset(
     {StepKind.COMMAND, StepKind.HANDOVER, StepKind.ERROR, StepKind.ANSWER, StepKind.TRAVEL, StepKind.EVENT}
 )
-"""Kinds whose detail stands behind their words; the others say enough."""
+"""Kinds of steps whose detail is printed after their words; other kinds need no detail."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which steps a list has.
+    """A filter for the steps of a list.
 
     Attributes:
-        agent: Those of this agent; `state`: those after which this state is active.
-        grep: Those in whose words, details or paths it is found, in either case.
+        agent: Keep steps of this agent; `state`: keep steps after which this state is active.
+        grep: Keep steps whose words, details or paths match, ignoring case.
     """
 
     agent: str | None = None
@@ -71,10 +71,10 @@ class Wanted:
 
 
 class LogLines:
-    """Lines of one list.
+    """Formats the lines of one list.
 
     Args:
-        agents: Names of those who may stand in it.
+        agents: Names of agents that may occur in the list.
     """
 
     def __init__(self, paint: Painter, width: int | None, agents: Iterable[str] = ()) -> None:
@@ -88,7 +88,7 @@ class LogLines:
         return self._paint(self._columns.header(), "dim")
 
     def line(self, view: StepView) -> str:
-        """One step; `~` stands beside one that a rewind has left behind."""
+        """A step as a line; `~` marks a step that a rewind left behind."""
         mark = "~" if view.is_left_behind else " "
         text = self._columns.line(
             (
@@ -118,7 +118,8 @@ def _words(view: StepView) -> str:
 
 
 def _files(view: StepView) -> str:
-    """One file by its lines alone, since the words name it mostly; of more, their number too."""
+    """The changed lines; with the number of files where there are several, since the words usually name a single
+    file."""
     if not view.files:
         return ""
     added, removed = (sum(getattr(one, name) for one in view.files) for name in ("added_lines", "removed_lines"))

@@ -1,4 +1,4 @@
-"""`rawko migrate`: runs whose charts have changed, brought into today's, or why not."""
+"""`rawko migrate`: brings runs whose charts have changed into the present charts, or prints why not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CANNOT = 1
 
 @dataclass(frozen=True, slots=True)
 class _Migrated:
-    """All runs that were asked for; `is_dry`: nothing was changed."""
+    """The migrations of all chosen runs; `is_dry`: nothing was changed."""
 
     runs: tuple[Migration, ...]
     is_dry: bool
@@ -32,13 +32,13 @@ class _Migrated:
 
 
 def migrate_command(runs: Sequence[str], *, is_all: bool, is_dry: bool, as_json: bool, is_trusted: bool = False) -> int:
-    """Bring runs into today's charts.
+    """Bring runs into the present charts.
 
     Args:
         is_all: All runs of the folder that have not ended and whose charts have changed.
 
     Returns:
-        The exit code: 0 where all go on in today's charts, 1 where some cannot, 2 for bad input.
+        The exit code: 0 where all runs can be resumed in the present charts, 1 where some cannot, 2 for bad input.
     """
 
     async def do(current: Settings) -> _Migrated:
@@ -104,7 +104,7 @@ def _lines(run: Migration, *, is_dry: bool) -> Iterator[str]:
 
 
 def _machine(machine: MigratedMachine) -> Iterator[str]:
-    """Where a machine stands, and what is not as it was."""
+    """The configuration of a machine, and the changes that the migration made."""
     versions = f"{machine.old.version or 'no version'} → {machine.new.version or 'no version'}"
     yield f"  {machine.path}  {machine.new.name} {versions}"
     before, after = (" ".join(shown_states(states)) for states in (machine.before, machine.after))

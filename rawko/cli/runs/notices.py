@@ -1,4 +1,4 @@
-"""What is told of a run before a command does what it is asked for, on the standard error."""
+"""Messages about a run on standard error, printed before a command does its work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rawko.config import Settings
 
 
 async def tell_finished(run: str, current: Settings) -> None:
-    """Finish a rewind, or an adoption, that a killed process has begun, and say so."""
+    """Finish a rewind or an adoption that a killed process has started, and report it."""
     done = await finish_rewind(run, current)
     if done is not None:
         what = (
@@ -23,6 +23,6 @@ async def tell_finished(run: str, current: Settings) -> None:
 
 
 async def tell_lost(run: str, current: Settings) -> None:
-    """Say where what is kept of a run does not belong together, or its journal has lost its last rows."""
+    """Report where the stored data of a run is inconsistent, or its journal has lost its last rows."""
     if (told := await trouble_of(run, current)) is not None:
         print(fitted(f"rawko: {visible_line(told)}", sys.stderr), file=sys.stderr)

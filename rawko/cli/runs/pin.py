@@ -1,4 +1,4 @@
-"""`rawko pin RUN@K`: a recorded step as a scenario of a contract, printed or put into a feature file."""
+"""`rawko pin RUN@K`: writes a recorded step as a scenario of a contract, on standard output or into a feature file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Place:
         """Copy a chart beside the feature.
 
         Raises:
-            ConfigError: It cannot be read or written.
+            ConfigError: The chart cannot be read or written.
         """
         try:
             self.chart.write_text(Path(file).read_text(encoding="utf-8"), encoding="utf-8")
@@ -52,7 +52,7 @@ class _Place:
 
 
 def pin_command(address: str, *, output: Path | None, gives_guards: bool, is_trusted: bool = False) -> int:
-    """Tell a recorded step as a scenario; returns the exit code."""
+    """Write a recorded step as a scenario; returns the exit code."""
     try:
         if output is not None and output.suffix != SUFFIX:
             raise ConfigError(f"{output}: a contract is a *{SUFFIX} beside a chart of the same stem")
@@ -78,7 +78,7 @@ async def _pin(address: Address, place: _Place | None, gives_guards: bool, decid
 
 
 async def _put_beside(past: Past, step: int, place: _Place) -> bool:
-    """Make sure that there is a chart beside the feature: the run's own, if there is none; whether it was put there."""
+    """Copy the run's chart beside the feature where no chart is there; returns whether it was copied."""
     return not place.has_chart() and place.take((await chart_at(past, step)).file)
 
 
@@ -91,7 +91,7 @@ def _target(path: Path, settings: Settings) -> Target:
 
 
 def _write(place: _Place, found: Scenario, made: bool) -> int:
-    """Append the scenario, and take it back if it does not pass where it stands."""
+    """Append the scenario, and remove it again where it does not pass in the feature."""
     feature = place.feature
     before = feature.read_text(encoding="utf-8") if feature.is_file() else ""
     if f"Scenario: {found.title}\n" in before:
@@ -114,7 +114,7 @@ def _write(place: _Place, found: Scenario, made: bool) -> int:
 
 
 def _why_it_fails(place: _Place, found: Scenario) -> str:
-    """What `rawko test` has against the scenario; nothing where it cannot be run here."""
+    """The failures of the scenario in `rawko test`; "" where it passes or cannot be run here."""
     from rawko.testing.errors import ContractsUnavailable
     from rawko.testing.run import run_contracts
 

@@ -1,4 +1,4 @@
-"""`rawko runs prune`: remove recorded runs."""
+"""`rawko runs prune`: removes recorded runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OUTCOMES: Final = (*ENDED, "needs_person", "interrupted", DAMAGED, FORKED, REWO
 
 
 def prune_command(options: PruneOptions) -> int:
-    """Remove what is chosen; returns the exit code."""
+    """Remove the chosen runs; returns the exit code."""
     try:
         choice = _choice(options)
         settings = _settings()
@@ -45,10 +45,10 @@ def _settings() -> Settings:
 
 
 def _choice(options: PruneOptions) -> Choice:
-    """What is chosen.
+    """The choice of runs that the options describe.
 
     Raises:
-        ConfigError: An option cannot be read, or nothing says what is to go.
+        ConfigError: An option is invalid, or no option chooses runs.
     """
     outcomes = tuple(options.outcome or ())
     if options.older_than is None and not outcomes and options.keep is None:

@@ -1,4 +1,4 @@
-"""`resume`, `answer`, `approve`, `deny`: going on with runs that are there already."""
+"""`resume`, `answer`, `approve`, `deny`: resume existing runs."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from rawko.vocabulary.documents import accepted
 _SCOPES = ("once", "tool", "always")
 WORDS = ("clarify", "pause")
 APPROVAL = ("approval",)
-"""Kinds of questions: those that are answered in words, and those that want a yes or no."""
+"""Kinds of questions: those answered in words, and those answered with yes or no."""
 
 
 class _OneAnswer:
-    """A person who gives one answer; the run's policy answers the questions after it."""
+    """Gives one answer; the run's policy answers later questions."""
 
     def __init__(self, text: str, afterwards: People) -> None:
         self._text: str | None = text
@@ -47,7 +47,7 @@ class _OneAnswer:
 
 
 def resume_command(options: ResumeOptions) -> int:
-    """Go on with a run that was interrupted, that waits, or that has reached a limit. Returns the exit code."""
+    """Resume a run that was interrupted, that waits, or that has reached a limit. Returns the exit code."""
     run = options.run
     if fleet_task(run) is not None:
         return resume_in_fleet(run, options.flags, as_json=options.json)
@@ -79,13 +79,13 @@ def answer_command(
     is_trusted: bool = False,
     question: int | None = None,
 ) -> int:
-    """Answer the question of a run, which is of one of these kinds, and go on with it.
+    """Answer the question of a run, if it is of one of these kinds, and resume the run.
 
-    If another process runs it, that process gets the answer.
+    If another process works on the run, the answer is sent to that process.
 
     Args:
-        text: None: the person at the terminal sees the whole question, and answers it there.
-        question: Number of the question that the answer is for; None: for the one that is open.
+        text: The answer; None: the person at the terminal sees the whole question, and answers it there.
+        question: Number of the question that the answer is for; None: the open question.
     """
     if text is not None and not text.strip():
         return complain("the answer is empty")
@@ -117,7 +117,7 @@ def answer_command(
 
 
 def _typed_answer(asked: Asked, record: RunRecord) -> str | None:
-    """What the person at the terminal says of the question; None for nothing."""
+    """The answer of the person at the terminal; None where there is none."""
     workspace = record.settings.workspace
     needs = asyncio.run(read_run(record.run, record.settings)).needs
     folder = command_folder(workspace, "" if needs is None else needs.folder)
@@ -127,7 +127,7 @@ def _typed_answer(asked: Asked, record: RunRecord) -> str | None:
 
 
 def _why_another(record: RunRecord, question: int) -> str | None:
-    """Why the open question is not the one with this number."""
+    """A message where the open question does not have this number; None where it has."""
     needs = asyncio.run(read_run(record.run, record.settings)).needs
     if needs is not None and needs.number == question:
         return None
@@ -138,7 +138,7 @@ def _why_another(record: RunRecord, question: int) -> str | None:
 def approve_command(
     run: str, scope: str | None, *, as_json: bool, is_trusted: bool = False, question: int | None = None
 ) -> int:
-    """Say yes to the call that a run asks about; without a scope, the person at the terminal sees it and decides."""
+    """Approve the call that a run asks about; without a scope, the person at the terminal sees the call and decides."""
     if scope is None and not has_person():
         scope = "once"
     if scope is not None and scope not in _SCOPES:
@@ -147,7 +147,7 @@ def approve_command(
 
 
 def _prepared(run: str, current: Settings, workspace: Path | None = None) -> RunRecord:
-    """The record of a run that may go on; a rewind that was interrupted is finished first, and told."""
+    """The record of a run that can be resumed; an interrupted rewind is finished first, and reported."""
     return asyncio.run(_finished_and_prepared(run, current, workspace))
 
 
@@ -158,7 +158,7 @@ async def _finished_and_prepared(run: str, current: Settings, workspace: Path | 
 
 
 def _why_not(record: RunRecord, asked: Asked | None, kinds: tuple[str, ...]) -> str | None:
-    """Why an answer of these kinds cannot be given."""
+    """A message where the run has no open question of these kinds; None where it has."""
     run = record.run
     if record.outcome in ENDED and not is_parked(record):
         return f"run {run!r} has ended ({record.outcome}); it asks nothing"

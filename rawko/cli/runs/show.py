@@ -1,4 +1,4 @@
-"""How a step, or a run, is told to people."""
+"""Prints a step or a run for people."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REASONS = {"guard": "no", "not asked": "not asked", "preempted": "preempted", "
 
 
 def print_explanation(told: Explanation, stream: TextIO) -> None:
-    """A step, section by section."""
+    """Print a step, section by section."""
     paint = Painter(stream)
     record = told.record
     when = datetime.fromtimestamp(record.time).strftime("%Y-%m-%d %H:%M:%S")
@@ -142,7 +142,7 @@ def _jump(told: Explanation) -> Iterator[str]:
 
 
 def _versions(chart: Mapping[str, Any]) -> str:
-    """What a chart was and is: by its versions, by its hashes where these are the same."""
+    """The change of a chart: its versions or, where these are equal, its hashes."""
     before, after = chart["from"], chart["to"]
     if before["version"] != after["version"]:
         return f"version {before['version'] or 'none'} → {after['version'] or 'none'}"
@@ -150,7 +150,7 @@ def _versions(chart: Mapping[str, Any]) -> str:
 
 
 def change_lines(change: ContextChange) -> Iterator[str]:
-    """A change of a context field, in words."""
+    """A change of a context field as lines."""
     if change.appended:
         for item in change.appended:
             yield f"{change.name} + {short(item)}"
@@ -159,7 +159,7 @@ def change_lines(change: ContextChange) -> Iterator[str]:
 
 
 def effect_line(effect: Mapping[str, Any]) -> str:
-    """An effect of a row, in words."""
+    """An effect of a row as a line."""
     match effect["type"]:
         case "start":
             again = f", attempt {effect['attempt']}" if effect["attempt"] > 1 else ""
@@ -206,7 +206,7 @@ def _usage(usage: Usage) -> str:
 
 
 def _when(view: RunView) -> Iterator[tuple[str, str]]:
-    """When it was begun, how long it took, what it cost, what it asks."""
+    """Rows about a run's start, duration, cost and question."""
     if view.started is not None:
         begun = datetime.fromtimestamp(view.started).strftime("%Y-%m-%d %H:%M:%S")
         ago = age(view.age_s())
@@ -220,7 +220,7 @@ def _when(view: RunView) -> Iterator[tuple[str, str]]:
 
 
 def print_overview(told: Overview, view: RunView) -> None:
-    """A run, line by line."""
+    """Print a run on one page."""
     paint = Painter(sys.stdout)
     record = told.record
     print(paint(visible_line(f"run {record.run}"), "bold"))

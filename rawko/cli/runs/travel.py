@@ -1,6 +1,6 @@
-"""`rewind`, `fork`, `branch`, `replay` and `resume --dry-run`: between the steps of recorded runs.
+"""`rewind`, `fork`, `branch`, `replay` and `resume --dry-run`: commands on the steps of recorded runs.
 
-Each command loads what it needs when it runs: that is most of what a quick one costs.
+Each command imports its modules when it runs, since imports take most of a quick command's time.
 """
 
 from __future__ import annotations
@@ -50,10 +50,11 @@ def carry_out(
     judge: Judge = never,
     bindings: str | None = None,
 ) -> Result | int:
-    """Do something in the current folder and tell what came of it; the exit code where it cannot be done.
+    """Call a function with the settings of the current folder and print its result; returns an exit code where it
+    fails.
 
     Args:
-        judge: `never` for what only looks: then a defect of the project's settings is no obstacle.
+        judge: `never` for commands that only read records: defects of the project's settings are then tolerated.
     """
     try:
         with tidying():
@@ -78,7 +79,7 @@ async def _awaited(work: Awaitable[Result]) -> Result:
 
 
 def code_of(result: object) -> int:
-    """The exit code of what `carry_out` gave: 0 where it was done."""
+    """The exit code for a result of `carry_out`: 0 where it is not an exit code itself."""
     return result if isinstance(result, int) else 0
 
 
@@ -86,10 +87,10 @@ def code_of(result: object) -> int:
 
 
 def rewind_command(address: str, *, files_only: bool, as_json: bool, is_trusted: bool = False, how_on: str = "") -> int:
-    """Set a run back.
+    """Rewind a run; returns the exit code.
 
     Args:
-        how_on: What is said of how to go on from there; the command that does it, if "".
+        how_on: Text about how to continue after the rewind; "": the command to resume the run.
     """
 
     from rawko.app.time_travel.rewind import rewind
@@ -138,7 +139,7 @@ def fork_command(
     as_json: bool,
     is_trusted: bool = False,
 ) -> int:
-    """Make a run of its own."""
+    """Fork a run at a step; returns the exit code."""
 
     from rawko.app.time_travel.fork import Changes, fork
 
@@ -161,7 +162,7 @@ def _print_forked(told: Forked) -> None:
 def branch_command(
     address: str, name: str, message: str | None, *, is_forced: bool, as_json: bool, is_trusted: bool = False
 ) -> int:
-    """Write a branch."""
+    """Write the files of a step as a branch; returns the exit code."""
 
     from rawko.app.time_travel.branch import branch
 
@@ -184,7 +185,7 @@ def _print_branched(told: Branched) -> None:
 
 
 def replay_command(address: str, *, as_json: bool, is_trusted: bool = False) -> int:
-    """Verify a recorded run; exit 1 where it does not come out as recorded."""
+    """Replay a recorded run; exit 1 where the result differs from the recording."""
 
     from rawko.app.time_travel.replay import Verified, verify
 
@@ -212,7 +213,7 @@ def _print_verified(told: Verified) -> None:
 
 
 def dry_run_command(run: str, workspace: Path | None, *, as_json: bool, is_trusted: bool = False) -> int:
-    """Say what a resume would do; exit 2 where it would be refused."""
+    """Print what a resume would do; exit 2 where it would be refused."""
 
     from rawko.app.run.resume import ResumePlan, plan_resume
 

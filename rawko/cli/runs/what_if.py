@@ -1,4 +1,4 @@
-"""`show RUN@K --if EVENT`: what would come of an event at a step."""
+"""`show RUN@K --if EVENT`: prints the outcome that an event would have at a step."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from rawko.config import ConfigError
 from rawko.vocabulary.shown_states import shown_states
 
 EVERY = "all"
-"""In the place of an event: each one that a machine listens to."""
+"""Argument in place of an event: each event that a machine accepts at the step."""
 
 
 def what_if_command(
     address: str, event: str, *, data: str | None, machine: str | None, as_json: bool, bindings: str | None
 ) -> int:
-    """What an event would lead to at a step; nothing of the run is touched."""
+    """Print the outcome that an event would have at a step; the run is not changed."""
 
     async def asked() -> None:
         place = Address.parse(address)

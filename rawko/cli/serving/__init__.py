@@ -1,1 +1,1 @@
-"""`rawko serve` and `rawko report`: a folder's runs as pages, and one run as a file."""
+"""`rawko serve` and `rawko report`: show a folder's runs as pages, and write a run as a file."""

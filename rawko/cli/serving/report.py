@@ -1,4 +1,4 @@
-"""`rawko report RUN -o run.html`: one run as one offline page."""
+"""`rawko report RUN -o run.html`: writes a run as an offline page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rawko.named_files import why_unwritable
 
 
 def report_command(run: str, output: Path) -> int:
-    """Write the page; a file that is there is replaced whole, or stays as it is."""
+    """Write the page; an existing file is replaced completely or not changed."""
     from rawko.web.report import report_page
 
     try:
@@ -29,7 +29,7 @@ def report_command(run: str, output: Path) -> int:
 
 
 def _write(output: Path, page: str) -> None:
-    """A report holds what the run held, so only its owner may read it until it is passed on."""
+    """Write a report readable only by its owner, since it has all data of the run."""
     hidden = output.with_name(f".{output.name}.{uuid4().hex[:8]}")
     try:
         with os.fdopen(os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""`rawko serve`: the inspector on a port of loopback, until Ctrl-C."""
+"""`rawko serve`: serves the inspector on a port of loopback, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def serve_command(port: int | None, *, opens: bool) -> int:
-    """Serve the runs of the current folder; prints the link, which holds the secret of this start."""
+    """Serve the runs of the current folder; prints the link with the secret of this start."""
     from rawko.web.app import make_app
 
     try:
@@ -29,7 +29,8 @@ def serve_command(port: int | None, *, opens: bool) -> int:
 
 
 def serve_fleet_command(port: int | None, *, opens: bool) -> int:
-    """Serve the runs of the fleet that the environment names; a database that is away is waited for."""
+    """Serve the runs of the fleet that the environment names; if its database does not answer yet, the pages wait for
+    it."""
     from rawko.fleet.database import fleet_url, shown
     from rawko.fleet.errors import FleetError
     from rawko.fleet.fleet import Fleet
@@ -54,7 +55,7 @@ def _serve(make: Callable[[], Starlette], port: int | None, what: str, *, opens:
     """Serve until Ctrl-C.
 
     Raises:
-        ConfigError: The port cannot be had.
+        ConfigError: The port cannot be used.
     """
     from rawko.web.serving import PORT, Served
 

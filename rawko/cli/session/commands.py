@@ -1,6 +1,6 @@
-"""The commands of a session: `/agent`, `/model`, `/diff`, `/rewind` and the others, each a line of one table.
+"""The table of a session's commands: `/agent`, `/model`, `/diff`, `/rewind` and others.
 
-They are the commands of the shell, on the runs of this conversation.
+They call the shell's commands with the runs of this conversation.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _GO_ON_WORDS: Final = "what you say next goes on from there; /resume goes on wit
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command.
+    """A command of the session.
 
     Attributes:
-        told: What it does, in a few words.
-        takes: What can follow it, as it is shown.
-        obey: Does it, with what was typed behind it.
+        told: Its description, in a few words.
+        takes: Its arguments, as shown in the help.
+        obey: The function that runs it, with the text after the command's name.
     """
 
     told: str
@@ -45,15 +45,15 @@ class Command:
 
 
 def is_command(text: str) -> bool:
-    """Whether an input is a command: a path such as `/etc/hosts` is none, nor is a text of several lines."""
+    """Whether an input is a command; a path such as `/etc/hosts` and a text of several lines are not."""
     return "\n" not in text.strip() and _COMMAND.fullmatch(text.strip()) is not None
 
 
 def obey(session: Session, text: str) -> None:
-    """Do what a command says.
+    """Run a command.
 
     Raises:
-        ConfigError: There is no such command, or it cannot be done.
+        ConfigError: There is no such command, or it fails.
     """
     found = _COMMAND.fullmatch(text.strip())
     assert found is not None, "is_command has said so"
@@ -68,7 +68,7 @@ def obey(session: Session, text: str) -> None:
 
 
 def arguments_of(session: Session) -> Mapping[str, Callable[[], Iterable[str]]]:
-    """What is completed behind a command."""
+    """The words that complete the argument of a command, by command."""
     return {"agent": lambda: (ARBITER, *session.conversation.settings.agents), "diff": lambda: ("all",)}
 
 
@@ -78,7 +78,7 @@ def _last(session: Session) -> str:
     return session.conversation.last
 
 
-# ---------------------------------------------------------------- who works
+# ---------------------------------------------------------------- agent and model
 
 
 def _agent(session: Session, name: str) -> None:
@@ -95,7 +95,7 @@ def _model(session: Session, name: str) -> None:
     session.say(f"model: {name or session.model}")
 
 
-# ---------------------------------------------------------------- looking
+# ---------------------------------------------------------------- reading records
 
 
 def _diff(session: Session, argument: str) -> None:
@@ -139,11 +139,11 @@ def _cost(session: Session, argument: str) -> None:
     session.say(" · ".join(part for part in told if part))
 
 
-# ---------------------------------------------------------------- going back, going on
+# ---------------------------------------------------------------- rewinding and forking
 
 
 def _address(session: Session, place: str) -> str:
-    """A step: of the latest task where no run is named."""
+    """The address of a step; in the latest task where no run is named."""
     if place.find("@") > 0:
         return name_address(place, session.conversation.settings, "travel")
     return f"{_last(session)}@{place.removeprefix('@')}"
@@ -202,4 +202,4 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "runs": Command("all runs of the folder", "", _runs),
     "quit": Command("leave; rawko --continue comes back", "", _quit),
 }
-"""By name, in the order of `/help`."""
+"""The commands by name, in the order of `/help`."""

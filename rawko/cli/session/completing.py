@@ -1,4 +1,4 @@
-"""What the input line completes: commands after `/`, agents after `/agent`, files of the folder after `@`."""
+"""Completion of the input line: commands after `/`, agents after `/agent`, files of the folder after `@`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from rawko.app.conversations.files import matching
 MAX_SHOWN: Final = 50
 _MENTION: Final = re.compile(r"(?:^|\s)@(\S*)$")
 Words = Mapping[str, str]
-"""Words, each with what is shown beside it."""
+"""Words, each with the description shown beside it."""
 
 
 class InputCompleter(Completer):
-    """Completes while a person types.
+    """Completes the input while a person types.
 
     Args:
-        commands: Names without their slash.
-        arguments: By command, what can follow it.
-        files: Gives the paths of the folder; asked once for each input.
+        commands: Names of commands without the slash.
+        arguments: Completions of a command's argument, by command.
+        files: Returns the paths of the folder; called once per input.
     """
 
     def __init__(
@@ -38,17 +38,17 @@ class InputCompleter(Completer):
         self._found: Sequence[str] | None = None
 
     def forget_files(self) -> None:
-        """Look at the folder again at the next `@`."""
+        """Discard the list of files, so that the next `@` reads the folder again."""
         self._found = None
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """Completions that need no look at the folder."""
+        """Completions that do not read the folder."""
         yield from _of_commands(document, self._commands, self._arguments)
 
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
     ) -> AsyncGenerator[Completion, None]:
-        """All completions of what stands before the cursor."""
+        """All completions for the text before the cursor."""
         for one in self.get_completions(document, complete_event):
             yield one
         mention = _MENTION.search(document.text_before_cursor)
@@ -61,7 +61,7 @@ class InputCompleter(Completer):
 
 
 def is_completed(text: str) -> bool:
-    """Whether something is completed behind a text."""
+    """Whether the text before the cursor has completions."""
     return (text.startswith("/") and "\n" not in text) or _MENTION.search(text) is not None
 
 

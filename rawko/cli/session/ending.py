@@ -1,4 +1,4 @@
-"""What is said when a task of a session has ended: what is not on the screen yet, then one line with the verdict.
+"""Prints the end of a session's task: results that are not on the screen yet, then one line with the verdict.
 
 ✓ Task completed · 2 files, +31 −4 · 12k/1.4k tokens · $0.0312 · 14.2s · run 29604ab
 """
@@ -23,10 +23,10 @@ _HOW_ON = {
 
 
 def print_ending(report: Report, said: str) -> None:
-    """Print it.
+    """Print the end of a task.
 
     Args:
-        said: What the model's text on the screen was.
+        said: The model's text that is on the screen already.
     """
     paint = Painter(sys.stdout)
     verdict, colour = VERDICTS[report.outcome]

@@ -1,6 +1,6 @@
-"""What a person has typed in the sessions of a folder: a file of their own, which is read by them alone.
+"""The history of inputs in a folder's sessions, in a file that only the user can read.
 
-One JSON text per line, the oldest first. It lies in the state folder, outside of the project; keys are masked.
+It has one JSON text per line, the oldest first, in the state folder outside of the project; keys are masked.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from rawko.vocabulary.visible import visible
 
 FILE_NAME: Final = "inputs.jsonl"
 MAX_INPUTS: Final = 1_000
-"""Inputs that are kept; twice as many lie in the file before it is cut."""
+"""The most inputs that are kept; the file may have twice as many before it is cut."""
 MAX_CHARS: Final = 20_000
-"""Longer inputs are pastes: they are not kept."""
+"""Longer inputs are pastes, which are not stored."""
 
 
 class InputHistory(History):
-    """The inputs of a folder. A file that cannot be read or written costs the history alone.
+    """The inputs of a folder. If the file cannot be read or written, only the history is missing.
 
     Args:
-        mask: Takes keys out of a text.
+        mask: Masks keys in a text.
     """
 
     def __init__(self, path: Path, mask: Callable[[str], str] = str) -> None:
@@ -35,11 +35,11 @@ class InputHistory(History):
         self._mask = mask
 
     def load_history_strings(self) -> Iterable[str]:
-        """The latest inputs, the latest first; what would move a terminal's cursor is shown as an escape."""
+        """The latest inputs, the latest first; control characters are shown as escapes."""
         return [visible(text) for text in reversed(_read(self._path)[-MAX_INPUTS:])]
 
     def store_string(self, string: str) -> None:
-        """Keep an input."""
+        """Store an input."""
         if len(string) > MAX_CHARS:
             return
         try:
@@ -59,7 +59,7 @@ def _line(text: str) -> str:
 
 
 def _read(path: Path) -> list[str]:
-    """Texts of a file; lines that are none are left out."""
+    """The texts of the file; invalid lines are left out."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

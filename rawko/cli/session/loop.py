@@ -1,4 +1,4 @@
-"""The loop of a session: inputs one after the other, tasks and commands, until the person leaves."""
+"""The loop of a session: runs inputs, which are tasks or commands, until the person leaves."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rawko.cli.session.session import Session
 
 
 def talk(session: Session, first: str | None = None) -> int:
-    """Take inputs until the person leaves; the exit code.
+    """Run inputs until the person leaves; returns the exit code.
 
     Args:
-        first: A task that was given on the command line.
+        first: A task given on the command line.
     """
     settings = session.conversation.settings
     line = InputLine(
@@ -42,7 +42,7 @@ def talk(session: Session, first: str | None = None) -> int:
 
 
 def _next(ahead: Ahead, line: InputLine) -> str | None:
-    """What was entered while a task was at work, one after the other; then the next input; None to leave."""
+    """The next line entered while a task was at work, else the next input; None to leave."""
     if ahead.lines:
         return ahead.lines.pop(0)
     begun, ahead.rest = ahead.rest, ""

@@ -1,4 +1,4 @@
-"""`rawko` and `rawko chat`: what a session begins with, and the one line that comes back to it."""
+"""`rawko` and `rawko chat`: opens a session, new or continued, and prints at its end how to continue it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _GOES_ON = {
 
 
 def chat_command(options: ChatOptions) -> int:
-    """Talk until the person leaves; returns the exit code."""
+    """Run a session until the person leaves; returns the exit code."""
     if not has_person() or not sys.stdout.isatty():
         return complain(_NO_TERMINAL)
     try:
@@ -59,15 +59,15 @@ def chat_command(options: ChatOptions) -> int:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """The process ends as the system wants it; on its way the terminal gets its modes back."""
+    """End the process by an exception, so that the terminal's modes are restored on the way."""
     raise SystemExit(KILLED)
 
 
 def _opened(options: ChatOptions) -> Session:
-    """The session before its first input, with what is told of it.
+    """Open the session, and print its first lines.
 
     Raises:
-        ConfigError: Settings that cannot be used, no model to ask, or a run that cannot be continued.
+        ConfigError: The settings cannot be used, no model can be asked, or the run cannot be continued.
     """
     decide = judge(is_granted=options.trust)
     last: RunRecord | None = None
@@ -94,10 +94,10 @@ def _opened(options: ChatOptions) -> Session:
 
 
 def _latest() -> RunRecord:
-    """The run that is continued; a rewind of it that was interrupted is finished.
+    """The run to continue; an interrupted rewind of it is finished.
 
     Raises:
-        ConfigError: There is none, or it is at work.
+        ConfigError: There is no run, or another process works on it.
     """
     current = settings_here(Flags())
     last = latest(current)
@@ -110,7 +110,7 @@ def _latest() -> RunRecord:
 
 
 def _print_recap(run: str, settings: Settings) -> None:
-    """The latest tasks of the conversation, each with the beginning of what came of it."""
+    """Print the latest tasks of the conversation, each with the beginning of its result."""
     paint = Painter(sys.stdout)
     records = chain(run, settings)
     if len(records) > _SHOWN_TASKS:

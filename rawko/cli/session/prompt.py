@@ -1,7 +1,7 @@
-"""The input line: several lines, history, completion, a toolbar. prompt_toolkit draws it.
+"""The input line: several lines, history, completion and a toolbar, drawn by prompt_toolkit.
 
-Enter gives the input; Esc-Enter and Ctrl-J begin a new line, and a paste of many lines is one input. Ctrl-C clears the
-line, and twice on an empty one it leaves, as Ctrl-D does.
+Enter submits the input; Esc-Enter and Ctrl-J begin a new line, and a paste of many lines is one input. Ctrl-C clears
+the line; pressed twice on an empty line it leaves, like Ctrl-D.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PROMPT = "> "
 MENU_ROWS = 6
 MAX_LINE_BYTES = 65_536
 SETTLING_S = 0.3
-"""So long after the input line was drawn a line feed is an Enter that was typed before, as the terminal gives it."""
+"""Seconds after drawing in which a line feed is an Enter typed before, which the terminal converted."""
 _STYLE = Style.from_dict(
     {
         "prompt": "bold ansiblue",
@@ -45,9 +45,9 @@ class InputLine:
 
     Args:
         history: The file of earlier inputs.
-        mask: Takes keys out of what is kept there.
-        below: The toolbar for a number of columns.
-        files: Gives the paths of the folder.
+        mask: Masks keys in the history.
+        below: Returns the toolbar for a number of columns.
+        files: Returns the paths of the folder.
     """
 
     def __init__(
@@ -80,10 +80,10 @@ class InputLine:
         self._session.default_buffer.on_text_changed += self._stay
 
     def read(self, begun: str = "") -> str | None:
-        """The next input that holds something; None to leave.
+        """The next input that is not empty; None to leave.
 
         Args:
-            begun: What the person has typed of it already.
+            begun: Text that the person has typed already.
         """
         self._completer.forget_files()
         if ahead := typed_ahead(sys.stdin.fileno(), begun):
@@ -116,7 +116,7 @@ class InputLine:
         def give(event: KeyPressEvent) -> None:
             buffer = event.current_buffer
             if _is_choosing(buffer):
-                buffer.complete_state = None  # the chosen file stays, and the text can go on
+                buffer.complete_state = None  # the chosen file is kept, and typing can continue
             elif buffer.text.strip():
                 buffer.validate_and_handle()
 
@@ -141,13 +141,13 @@ class InputLine:
 
 
 def typed_ahead(descriptor: int, begun: str = "") -> str:
-    """A line that was typed and entered before the input line was drawn, and is shown by the terminal; "" for none.
+    """A line typed and entered before the input line was drawn, which the terminal has echoed; "" where there is none.
 
-    The terminal gives such a line a line feed at its end, which the input line would take for Ctrl-J.
+    The terminal ends such a line with a line feed, which the input line would treat as Ctrl-J.
 
     Args:
-        descriptor: Of the terminal.
-        begun: What was typed of the line before that; an Enter alone gives it.
+        descriptor: Descriptor of the terminal.
+        begun: Text typed before; an Enter alone submits it.
     """
     try:
         while select.select([descriptor], [], [], 0)[0]:
@@ -155,13 +155,13 @@ def typed_ahead(descriptor: int, begun: str = "") -> str:
             text = (begun + line.decode(errors="replace")).strip()
             if not line or (text and not is_late_answer(text)):
                 return text if line else ""
-    except (OSError, ValueError):  # the terminal has gone away, which the input line finds out
+    except (OSError, ValueError):  # a closed terminal is reported by the input line
         pass
     return ""
 
 
 def _is_choosing(buffer: Buffer) -> bool:
-    """Whether one of several files is chosen in the menu just now."""
+    """Whether one of several files is selected in the completion menu."""
     state = buffer.complete_state
     is_chosen = state is not None and state.current_completion is not None and len(state.completions) > 1
     return is_chosen and not buffer.text.startswith("/")

@@ -1,4 +1,4 @@
-"""A session as it stands: its conversation, who works in it, what it has used; and the tasks that are done in it."""
+"""The state of a session: its conversation, agent, model and usage; and the functions that run its tasks."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Session:
     """A conversation on a terminal.
 
     Attributes:
-        conversation: As it stands.
-        spending: What it has used.
-        is_trusted: The user has granted what the project asks for, on the command line.
-        is_over: The person leaves.
+        conversation: The present conversation.
+        spending: Tokens and cost so far.
+        is_trusted: Whether the user granted the project's requests on the command line.
+        is_over: Whether the person leaves.
         code: The exit code of the session.
-        ahead: What was typed while a task was at work.
+        ahead: Lines typed while a task was at work.
     """
 
     conversation: Conversation
@@ -60,7 +60,7 @@ class Session:
 
     @contextmanager
     def stoppable(self) -> Iterator[None]:
-        """Ctrl-C ends what is printed just now, and no more than that; a defect of the input is told."""
+        """A context in which Ctrl-C stops only the present command or output; configuration errors are printed."""
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             yield
@@ -75,10 +75,10 @@ class Session:
     # ------------------------------------------------------------ tasks
 
     def work_on(self, task: str) -> None:
-        """Begin a task, which follows the latest one.
+        """Start a task that follows the latest one.
 
         Raises:
-            ConfigError: The latest one has not ended.
+            ConfigError: The latest task has not ended.
         """
         standing = self.conversation.standing()
         if standing in _CANNOT_FOLLOW:
@@ -86,19 +86,19 @@ class Session:
         self._perform(self.conversation.next_run(task))
 
     def go_on(self) -> None:
-        """Go on with the latest task, which was interrupted, waits, or was set back.
+        """Resume the latest task, which was interrupted, waits, or was rewound.
 
         Raises:
-            ConfigError: It cannot go on.
+            ConfigError: The task cannot be resumed.
         """
         current = settings_here(judge=judge(is_granted=self.is_trusted), has_powers=True)
         self._perform(asyncio.run(self.conversation.unfinished(current)))
 
     def cancel(self) -> None:
-        """End the latest task where it stands.
+        """Cancel the latest task.
 
         Raises:
-            ConfigError: It has ended already, or is at work in another process.
+            ConfigError: The task has ended already, or another process works on it.
         """
         self._perform(self.conversation.to_cancel(user()))
 
@@ -111,7 +111,7 @@ class Session:
         if isinstance(ended, Report):
             self.spending = self.spending.with_report(ended)
             print_ending(ended, self._said)
-            if ended.outcome != "success":  # what was typed for after it may not fit any more: it is typed again
+            if ended.outcome != "success":  # queued lines may not fit any more: the person confirms them again
                 self.ahead.rest = "\n".join([*self.ahead.lines, self.ahead.rest]).strip("\n")
                 self.ahead.lines.clear()
         elif ended == KILLED:
@@ -122,10 +122,10 @@ class Session:
         if event["type"] == "emit" and event["event"] == "TEXT_DELTA":
             self._said = (self._said + str(event["data"]["text"]))[-MAX_SAID_CHARS:]
 
-    # ------------------------------------------------------------ what is chosen
+    # ------------------------------------------------------------ choices
 
     def choose_agent(self, name: str) -> None:
-        """Who works on the next tasks.
+        """Set the agent that works on the next tasks.
 
         Raises:
             ConfigError: There is no such agent.
@@ -136,7 +136,7 @@ class Session:
         self.conversation = replace(self.conversation, agent=None if name == ARBITER else name)
 
     def choose_model(self, name: str) -> None:
-        """The model that every agent and the arbiter ask from now on."""
+        """Set the model for every agent and the arbiter from now on."""
         settings = with_model(self.conversation.settings, name)
         self.conversation = replace(self.conversation, settings=settings)
 
@@ -150,7 +150,7 @@ class Session:
         return own or model_of(settings)
 
     def below(self, columns: int) -> str:
-        """The toolbar."""
+        """The toolbar for a terminal with this number of columns."""
         context = self.spending.context_used(self.conversation.settings)
         return toolbar(self.conversation.agent, self.model, self.spending, context, columns)
 
@@ -158,8 +158,8 @@ class Session:
         """Paths of the folder, for completion."""
         return await files_of(self.conversation.settings.workspace)
 
-    # ------------------------------------------------------------ words
+    # ------------------------------------------------------------ output
 
     def say(self, text: str) -> None:
-        """Print a line of the session's own."""
+        """Print a message of the session itself."""
         print_wrapped(Painter(sys.stdout)(visible_line(text), "dim"))

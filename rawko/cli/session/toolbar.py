@@ -1,8 +1,8 @@
-"""The line below the input: who works, with which model, what was used, and how full the model's window is.
+"""The toolbar below the input: agent, model, usage, and the used part of the model's window.
 
     developer · claude-sonnet-5 · 12k/1.4k tokens · $0.0312 · context 9%
 
-Where the terminal is narrow, parts are left out, the least important first.
+On a narrow terminal, parts are left out, the least important first.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from rawko.vocabulary.visible import visible_line
 
 LEAVING = "press Ctrl-C again to leave"
 ARBITER = "arbiter"
-"""How the toolbar and `/agent` call that no agent works alone."""
+"""The word of the toolbar and of `/agent` for running without a single agent."""
 
 
 def toolbar(agent: str | None, model: str, spending: Spending, context: float | None, columns: int) -> str:
-    """The line, at most `columns - 1` cells wide.
+    """The toolbar, at most `columns - 1` cells wide.
 
     Args:
-        context: The part of the model's window that is used; None where it is not known.
+        context: The used part of the model's window, 0 to 1; None where it is unknown.
     """
     usage = spending.usage
     amounts = in_and_out(usage.total_tokens - usage.output_tokens, usage.output_tokens)

@@ -1,1 +1,1 @@
-"""Trust at the terminal: the question about a project, and the command `rawko trust`."""
+"""Trust on the terminal: the question about a project, and the command `rawko trust`."""

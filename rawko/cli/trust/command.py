@@ -1,4 +1,4 @@
-"""`rawko trust`: decide about a project before anything of it runs, see what was decided, take it back."""
+"""`rawko trust`: decides about a project before any of its code runs, shows decisions, and revokes them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rawko.trust.store import Decisions
 
 
 def trust_command(folder: Path | None, *, shows: bool, revokes: bool, as_json: bool) -> int:
-    """Ask about everything that a folder asks for; 2 where it is not trusted afterwards."""
+    """Ask about everything that a project asks for; returns 2 where the project is not trusted afterwards."""
     try:
         root = (folder or Path.cwd()).resolve()
         if not root.is_dir():
@@ -39,7 +39,7 @@ def trust_command(folder: Path | None, *, shows: bool, revokes: bool, as_json: b
             )
         project.require(items)
         decisions = Decisions(root)
-        decisions.save(items)  # what it does not ask for any more is forgotten
+        decisions.save(items)  # decisions about items that the project no longer asks for are dropped
     except NotTrusted:
         return complain("not trusted; nothing was kept")
     except ConfigError as error:
@@ -53,10 +53,10 @@ def trust_command(folder: Path | None, *, shows: bool, revokes: bool, as_json: b
 
 
 def asked_by(project: Project) -> Iterator[Item]:
-    """All that a project's runs and contracts ask for.
+    """All items that need trust in a project's runs and contracts.
 
     Raises:
-        ConfigError: Its files cannot be read.
+        ConfigError: The project's files cannot be read.
     """
     seen: set[str] = set()
     found = [*wishes(project), *_around_contracts(project)]

@@ -1,4 +1,4 @@
-"""The question whether a project is trusted: asked once, on a terminal, with everything that the answer is about."""
+"""The question whether a project is trusted: asked once, on a terminal, with all items that the answer covers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _NO = ("n", "no", "")
 
 
 def judge(*, is_granted: bool = False, is_headless: bool = False) -> Judge:
-    """Who decides about a project for a command.
+    """The judge that decides about a project for a command.
 
     Args:
-        is_granted: The user has said so on the command line (`--trust`): for this command, and not kept.
-        is_headless: Nobody at the terminal is to be asked.
+        is_granted: Whether the user gave `--trust`: this grants everything for this command, and is not stored.
+        is_headless: Whether to refuse instead of asking the person at the terminal.
     """
     if is_granted:
         return grant
@@ -26,19 +26,19 @@ def judge(*, is_granted: bool = False, is_headless: bool = False) -> Judge:
 
 
 def has_person() -> bool:
-    """Whether somebody can be asked: input and messages are both on a terminal."""
+    """Whether a person can be asked: input and messages are both on a terminal."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def ask(request: Request) -> Answer:
-    """One question for everything that a project asks for; a yes is remembered."""
+    """Ask one question for everything that a project asks for; a yes is stored."""
     paint = Painter(sys.stderr)
     told = exact(describe(request.folder, request.items, request.changed)).splitlines()
     print(paint(told[0], "bold", "yellow"), file=sys.stderr)
     for line in told[1:]:
         print(line, file=sys.stderr)
     try:
-        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)  # what was typed before is no answer to this
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)  # discard input typed before the question
     except (termios.error, OSError):
         pass
     while True:

@@ -1,4 +1,4 @@
-"""`rawko rules`: the rules that a person has kept for a folder when a call asked; and their removal."""
+"""`rawko rules`: lists and removes the rules that a person has saved for a folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rawko.trust.kept_rules import KeptRules
 
 
 def rules_command(*, remove: str | None, as_json: bool) -> int:
-    """List them, numbered from 1; or remove one, by its number or its text."""
+    """List the rules, numbered from 1; or remove one, by its number or its text."""
     try:
         kept = KeptRules(Path.cwd())
         found = kept.load()

@@ -1,4 +1,5 @@
-"""A run that works in the process of its terminal view. Its questions wait until the view leaves an answer for it."""
+"""Hosts a run in the process of its terminal view. Questions wait until the view puts an answer into the run's
+inbox."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from rawko.runtime.ports import Answer, Question
 
 
 class _AnsweredByInbox:
-    """A person is there, and answers through the run's inbox: the question is open until then."""
+    """Waits without an answer: a person answers through the run's inbox, which cancels the waiting."""
 
     async def ask(self, question: Question) -> Answer | None:
         await asyncio.get_running_loop().create_future()  # cancelled by the answer
@@ -27,7 +28,7 @@ class RunHost:
     """Runs a task in the loop of the view.
 
     Args:
-        who: Who cancels it, for the journal.
+        who: Name of the person who may cancel the run, for the journal.
     """
 
     def __init__(self, run: Run, who: str) -> None:
@@ -77,10 +78,10 @@ class RunHost:
             await asyncio.wait({self._task})
 
     def report(self) -> Report | None:
-        """What became of the run; None where it was killed.
+        """The report of the run; None where it was killed.
 
         Raises:
-            ConfigError: It could not begin.
+            ConfigError: The run could not start.
         """
         self._stack.close()
         if self._task is None or not self._task.done() or self._task.cancelled():

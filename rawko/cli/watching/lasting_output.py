@@ -1,7 +1,7 @@
-"""The terminal as the view writes to it, also when it has gone away: then what is written goes nowhere.
+"""Keeps the view's output working when its terminal is closed: failed writes are dropped.
 
-textual writes to `sys.__stderr__`. Where a window is closed, a write fails; textual would leave its thread for keys
-running for ever, which keeps the process alive. The signal that says that the terminal is gone (SIGHUP) ends the view.
+textual writes to `sys.__stderr__`. After a window was closed, a write fails, and textual would leave its thread for
+keys running for ever, which keeps the process alive. SIGHUP, which reports the closed terminal, ends the view.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 
 class LastingOutput:
-    """Passes everything on to a stream; a write that fails is dropped."""
+    """Passes all output to a stream; a failed write is dropped."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -36,7 +36,7 @@ class LastingOutput:
 
 @contextmanager
 def lasting_output() -> Iterator[None]:
-    """In here the view's terminal may go away."""
+    """A context in which the view's terminal may be closed."""
     before = sys.__stderr__
     sys.__stderr__ = None if before is None else LastingOutput(before)  # type: ignore[misc,assignment]
     try:

@@ -1,14 +1,14 @@
-"""The terminal view in a process of its own; the process that the shell waits for sets the terminal back after it.
+"""Runs the terminal view in a child process; the parent, for which the shell waits, restores the terminal afterwards.
 
     shell ── waits for ──> keeper ── fork ──> view: no echo, no cursor, the mouse reported
                               │<── SIGKILL ──── x
-                              └── modes as before, the view's rows cleared, exit code 137
+                              └── restores modes, clears the view's rows, exits with 137
 
-A process that is killed by SIGKILL cannot do that itself. A shell sets the modes back only where it has started the
-program itself, and never the cursor, the mouse or the keyboard. The keeper passes on the signals that are sent to it,
-stops where the view is stopped, and ends as the view ends. On Linux it has a name of its own, so that `pkill rawko`
-finds the view alone. Where the keeper is killed, the view sets back what it can and ends by SIGKILL, too: the shell may
-have gone on already, so that the rows stay, and echo comes back only where that shell has started the keeper itself.
+A process killed by SIGKILL cannot restore the terminal itself. A shell restores modes only for programs that it started
+itself, and never the cursor, the mouse or the keyboard. The keeper passes on the signals sent to it, stops when the
+view is stopped, and ends as the view ends. On Linux it has its own process name, so that `pkill rawko` matches only the
+view. If the keeper is killed, the view restores what it can and ends by SIGKILL, too: the shell may have continued
+already, so the rows stay, and echo returns only if that shell started the keeper itself.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from typing import Any, Final, NoReturn
 
 _PASSED_ON: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGTSTP)
 _BLOCKED: Final = (*_PASSED_ON, signal.SIGCHLD, signal.SIGTTOU)
-"""SIGTTOU would stop a keeper that is not in the foreground any more as it writes."""
+"""SIGTTOU would stop a keeper that writes while it is in the background."""
 _QUIET: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGPIPE)
 _SIGNALLED: Final = 128
 _NAME: Final = "terminal-keeper"
-"""At most 15 characters, as Linux keeps them."""
+"""At most 15 characters, the limit of Linux."""
 _BY_KERNEL: Final = 0x80
-"""`si_code` of a signal that a key of the terminal has sent: then all processes in the foreground have it."""
+"""`si_code` of a signal sent by a key of the terminal: all processes in the foreground receive it."""
 
 _PLAIN: Final = (
     "\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l"  # the mouse
@@ -43,7 +43,7 @@ _ROWS_OFF: Final = "\r\x1b[J"
 
 
 class _Terminal:
-    """The terminal of this process, and its modes as they are now."""
+    """The terminal of this process, with its modes at the start."""
 
     def __init__(self, descriptor: int, *, is_full: bool) -> None:
         self._descriptor = descriptor
@@ -52,14 +52,14 @@ class _Terminal:
 
     @property
     def is_raw(self) -> bool:
-        """Whether its modes differ from those at the start."""
+        """Whether the modes differ from those at the start."""
         with suppress(termios.error):
             now: list[Any] = termios.tcgetattr(self._descriptor)
             return now != self._modes
         return False
 
     def set_back(self) -> None:
-        """Clear the view's rows and set all modes back; in the background, only those that the view alone has set."""
+        """Clear the view's rows and restore all modes; in the background, only modes set by escape sequences."""
         with suppress(termios.error, OSError):
             is_ours = os.tcgetpgrp(self._descriptor) == os.getpgrp()
             os.write(self._descriptor, (_PLAIN + (self._end if is_ours else "")).encode())
@@ -68,13 +68,14 @@ class _Terminal:
 
 
 def keep_terminal(*, is_full: bool, told: str = "") -> None:
-    """Go on in a child; this process waits for it and ends as it ends. Call it while the process has one thread.
+    """Continue in a child process; this process waits for the child and ends as it ends. Call it before starting
+    threads.
 
-    Does nothing where standard input is no terminal.
+    Does nothing where standard input is not a terminal.
 
     Args:
-        is_full: The view takes the whole screen.
-        told: A line printed after the view was killed: how to go on.
+        is_full: Whether the view takes the whole screen.
+        told: A line about how to continue, printed after the view was killed.
     """
     try:
         terminal = _Terminal(sys.stdin.fileno(), is_full=is_full)
@@ -96,7 +97,7 @@ def keep_terminal(*, is_full: bool, told: str = "") -> None:
 
 
 def _end_with_keeper(reading: int, terminal: _Terminal) -> None:
-    """Wait until the keeper is gone, whose end of the pipe then is closed."""
+    """Wait until the keeper has ended, which closes its end of the pipe; then restore the terminal and end."""
     os.read(reading, 1)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTOU])
     terminal.set_back()
@@ -107,7 +108,7 @@ def _end_with_keeper(reading: int, terminal: _Terminal) -> None:
 
 
 def _keep(child: int, terminal: _Terminal, told: str) -> NoReturn:
-    """Wait for the view's end; nothing of this process is unwound, since all that it holds is the child's now."""
+    """Wait for the view's end, then exit without cleanup: all resources of this process belong to the child now."""
     with suppress(OSError):
         Path("/proc/self/comm").write_text(_NAME)
     wait = _waiting()
@@ -121,12 +122,12 @@ def _keep(child: int, terminal: _Terminal, told: str) -> NoReturn:
             continue
         if not os.WIFSTOPPED(status):
             _end(status, terminal, told)
-        os.kill(os.getpid(), signal.SIGSTOP)  # the shell sees it, and lets both go on
+        os.kill(os.getpid(), signal.SIGSTOP)  # the shell notices, and continues both later
 
 
 def _waiting() -> Callable[[], int]:
-    """Gives the next signal for the keeper; 0 for one that the child has got from the terminal as well."""
-    if sys.platform == "darwin":  # does not tell who has sent a signal
+    """A function that waits for the keeper's next signal; it returns 0 for a signal that the child received as well."""
+    if sys.platform == "darwin":  # does not report the sender of a signal
         return lambda: signal.sigwait(_BLOCKED)
 
     def wait() -> int:
@@ -137,7 +138,7 @@ def _waiting() -> Callable[[], int]:
 
 
 def _end(status: int, terminal: _Terminal, told: str) -> NoReturn:
-    """End as the view has ended."""
+    """End with the exit code or signal of the view."""
     was_raw = terminal.is_raw
     if was_raw:
         terminal.set_back()

@@ -1,4 +1,4 @@
-"""`rawko watch [RUN]`: a run on the terminal, of this process or another one, at work or ended."""
+"""`rawko watch [RUN]`: shows a run on the terminal, at work here or in another process, or ended."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NO_TERMINAL = "{what} needs a terminal; elsewhere: {instead}"
 
 
 def watch_command(run: str | None, *, is_full: bool, is_trusted: bool = False) -> int:
-    """Watch a run; the latest one at work, or the latest one, where none is named."""
+    """Watch a run; by default the latest one at work, else the latest."""
     if not _has_terminal():
         return complain(_NO_TERMINAL.format(what="rawko watch", instead="rawko log RUN --follow"))
     try:
@@ -45,7 +45,7 @@ def watch_command(run: str | None, *, is_full: bool, is_trusted: bool = False) -
 
 
 def host_command(run: Run, *, is_full: bool) -> int:
-    """Run a task in this process, on the terminal view; the exit code is that of the run."""
+    """Run a task in this process, on the terminal view; returns the exit code of the run."""
     if not _has_terminal():
         return complain(_NO_TERMINAL.format(what="rawko run --tui", instead="rawko run, without --tui"))
     if run.is_interactive:
@@ -66,10 +66,10 @@ def host_command(run: Run, *, is_full: bool) -> int:
 
 
 def _show(app: WatchApp, *, is_full: bool) -> None:
-    """The view, until a person leaves it.
+    """Show the view until a person leaves it.
 
     Raises:
-        BaseException: What went wrong in it; the terminal is as it was before.
+        BaseException: The error that ended the view; the terminal is restored.
     """
     with lasting_output():
         app.run(inline=not is_full, inline_no_clear=not is_full)
@@ -84,10 +84,10 @@ def _has_terminal() -> bool:
 
 
 def _latest(current: Settings) -> str:
-    """The latest run at work, else the latest one.
+    """The latest run at work, else the latest run.
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: The folder has no runs.
     """
     records = list_records(current)
     if not records:
