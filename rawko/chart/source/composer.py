@@ -1,6 +1,7 @@
 """Composes YAML text to a tree of nodes with line and column. The text cannot run code, hang the reader, or expand.
 
-One pass over the parser's events (libyaml's if PyYAML has it). Departures from YAML 1.1, which PyYAML reads: scalars
+Texts that are written plainly are read line by line (`plain_yaml`), all others by one pass over the parser's events
+(libyaml's if PyYAML has it). Departures from YAML 1.1, which PyYAML reads: scalars
 are resolved by YAML 1.2's core schema, so that `on`, `off`, `yes` and `no` are strings; tags other than the core ones
 are refused, so that no object is ever constructed. Merge keys (`<<`) are supported, because sismic's reader supports
 them.
@@ -17,6 +18,7 @@ import yaml
 from rawko.chart.definition import Position
 from rawko.chart.errors import ChartSyntaxError, Diagnostic, shown
 from rawko.chart.source.nodes import LINE_BREAK, Document, MappingNode, Node, ScalarNode, SequenceNode
+from rawko.chart.source.plain_yaml import compose_plain
 from rawko.chart.source.scalars import CORE
 
 MAX_CHARS = 4_000_000
@@ -61,6 +63,12 @@ def compose(text: str, file: str) -> Document:
         ChartSyntaxError: The text is too large, malformed, hostile, or not exactly one document.
     """
     text = text.removeprefix("\ufeff")
+    root = compose_plain(text)
+    return compose_events(text, file) if root is None else Document(root, text, file)
+
+
+def compose_events(text: str, file: str) -> Document:
+    """As `compose`, for any text, from the parser's events."""
     _check_characters(text, file)
     composer = _Composer(text, file)
     try:
@@ -109,7 +117,7 @@ class _Composer:
         self._text = text
         self._file = file
         self._merges: dict[int, list[tuple[ScalarNode, Node]]] = {}
-        self._anchors: dict[str, Node | None] = {}
+        self._anchors: dict[str, tuple[Node, int] | None] = {}
         self._root: Node | None = None
         self._documents = 0
         self._diagnostics: list[Diagnostic] = []
@@ -161,7 +169,7 @@ class _Composer:
                 if tag is not None:
                     self._check_tag(scalar_node, event)
                 if event.anchor is not None:
-                    self._anchors[event.anchor] = node
+                    self._anchors[event.anchor] = node, 1
                 count += 1
             elif kind in _COLLECTION_TAGS:
                 is_key = entries is not None and key is None
@@ -183,15 +191,14 @@ class _Composer:
             elif kind in _ENDS:
                 assert parent is not None
                 node = parent
-                node.size = count - opened + 1
                 if self._merges and isinstance(node, MappingNode):
                     self._merge(node)
                 if anchor is not None:
-                    self._anchors[anchor] = node
+                    self._anchors[anchor] = node, count - opened + 1
                 parent, items, entries, key, opened, anchor = stack.pop()
             elif kind is yaml.AliasEvent:
-                node = self._named(event)
-                count += 1 if isinstance(node, ScalarNode) else node.size
+                node, size = self._named(event)
+                count += size
             else:
                 if kind is yaml.DocumentStartEvent:
                     self._start_document(event)
@@ -240,14 +247,14 @@ class _Composer:
         if event.anchor is not None:
             self._anchors[event.anchor] = None
 
-    def _named(self, event: Any) -> Node:
-        """The node that an alias names."""
+    def _named(self, event: Any) -> tuple[Node, int]:
+        """The node that an alias names, and how many values it has, itself included, with aliases expanded."""
         if event.anchor not in self._anchors:
             raise self._refused("yaml-alias", event, f"alias *{shown(event.anchor)[1:-1]} names no anchor above it")
-        node = self._anchors[event.anchor]
-        if node is None:
+        found = self._anchors[event.anchor]
+        if found is None:
             raise self._refused("yaml-alias", event, f"alias *{shown(event.anchor)[1:-1]} contains itself")
-        return node
+        return found
 
     def _add_unusual(self, parent: MappingNode, key: ScalarNode, node: Node) -> None:
         """Put a value into a mapping whose key is `<<`, or occurs twice."""

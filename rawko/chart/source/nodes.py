@@ -28,12 +28,11 @@ class ScalarNode:
 
 @dataclass(slots=True)
 class SequenceNode:
-    """A sequence; `size` counts the values in it, itself included, with aliases expanded."""
+    """A sequence."""
 
     items: list[Node]
     line: int
     column: int
-    size: int = 1
 
 
 @dataclass(slots=True)
@@ -43,7 +42,6 @@ class MappingNode:
     entries: dict[str, tuple[ScalarNode, Node]]
     line: int
     column: int
-    size: int = 1
 
 
 Node: TypeAlias = ScalarNode | SequenceNode | MappingNode
