@@ -1,1 +1,2 @@
-"""Evaluation: tasks with checks, tried several times by an agent, counted; resumed where it was stopped."""
+"""Evaluation: an agent attempts tasks with checks, several times each; results are counted, and a stop can be
+resumed."""

@@ -1,11 +1,11 @@
-"""One attempt at a task: its folder made, its run driven to an end, its files checked.
+"""One attempt at a task: makes its folder, drives its run to an end, checks its files.
 
-    no run yet            the folder is made from the task's files, the setup command runs, the run begins
-    run without an end    it goes on, from its journal
-    run with an end       its checks are run, on the files that it has left
+    no run yet            the folder is made from the task's files, the setup command runs, the run starts
+    run without an end    it is resumed from its journal
+    run with an end       its checks run, on the files that it has left
 
-So an attempt may be taken up after a kill, at any moment, and comes to the same result. The checks run in a copy of the
-folder, with the files of `hidden` laid over it: neither the run's files nor its history are touched by them.
+So an attempt can be resumed after a kill at any moment, with the same result. The checks run in a copy of the folder,
+over which the files of `hidden` are copied: they change neither the run's files nor its history.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ class AttemptRun(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What all attempts of an evaluation have in common.
+    """The parts that all attempts of an evaluation share.
 
     Attributes:
-        settings: Of the folder in which the evaluation was begun.
-        agent: Who does the tasks that name no agent.
-        make: An attempt's run from its settings, its task, its agent and its id; keyword `is_resumed`.
+        settings: Settings of the folder in which the evaluation was started.
+        agent: The agent for tasks that name none; None: all agents under the arbiter.
+        make: Makes an attempt's run from its settings, task, agent and id; keyword `is_resumed`.
         notes: Folder of the evaluation's notes.
-        elapsed_ms: How long the evaluation has been at work.
-        keeps: The folders of attempts stay.
+        elapsed_ms: Working time of the evaluation so far.
+        keeps: Folders of attempts are not removed.
     """
 
     settings: Settings
@@ -77,13 +77,13 @@ class Bench:
 async def run_attempt(
     bench: Bench, task: EvalTask, number: int, run: str, variables: Mapping[str, str]
 ) -> Attempt | None:
-    """Bring an attempt to its end; None where it cannot go on now, because the budget of all is used up.
+    """Bring an attempt to its end; None where it cannot continue because the evaluation's budget is used up.
 
     Args:
-        variables: Set for the commands of this attempt.
+        variables: Environment variables for the commands of this attempt.
 
     Raises:
-        ConfigError: It cannot be begun or gone on with, whatever the agent does.
+        ConfigError: It cannot be started or resumed, for a reason that does not depend on the agent.
         WorkspaceError: Its files cannot be checked.
     """
     folder = folder_of(bench.settings, run)
@@ -120,19 +120,19 @@ async def run_attempt(
 
 
 def folder_of(settings: Settings, run: str) -> Path:
-    """Where the folder of an attempt is: beside the folder in which the evaluation was begun."""
+    """The folder of an attempt, beside the folder in which the evaluation was started."""
     return settings.workspace.with_name(f"{settings.workspace.name}.evaluations") / run
 
 
 def was_refused(record: RunRecord) -> bool:
-    """Whether a run did nothing, because the model could not be asked at all: the key, the name, the address."""
+    """Whether a run did nothing because the model refused every call: a wrong key, model name or address."""
     report = record.report or {}
     error = report.get("error") or {}
     return error.get("code") in NEVER_STARTED and not (report.get("usage") or {}).get("output_tokens")
 
 
 def _settings(settings: Settings, task: EvalTask, folder: Path, variables: Mapping[str, str]) -> Settings:
-    """The settings of one attempt: in its folder, with its limits, with the words of its own project for agents."""
+    """The settings of one attempt: its folder, its limits, and the instructions for agents in its own project."""
     limits = _over(task.file.limits)
     agents = {
         name: agent.model_copy(update={"limits": agent.limits.model_copy(update=limits)}) if limits else agent
@@ -155,7 +155,7 @@ def _over(limits: AttemptLimits) -> dict[str, Any]:
 
 
 async def _make(settings: Settings, task: EvalTask, folder: Path, run: str) -> None:
-    """Make the folder and prepare it; what an earlier process has left half made is made anew."""
+    """Make the folder and run the setup command; a folder that a killed process has left incomplete is made again."""
     await asyncio.to_thread(_fill, task.part(FILES), folder)
     share_state(folder, settings.state_dir, settings.environ)
     if task.file.setup is not None:
@@ -164,7 +164,8 @@ async def _make(settings: Settings, task: EvalTask, folder: Path, run: str) -> N
 
 
 def _fill(files: Path | None, folder: Path) -> None:
-    """
+    """Copy the task's files to the folder; an existing folder is replaced.
+
     Raises:
         ConfigError: The folder cannot be made.
     """
@@ -180,7 +181,7 @@ def _fill(files: Path | None, folder: Path) -> None:
 
 
 async def _execute(bench: Bench, task: EvalTask, run: AttemptRun) -> None:
-    """Drive the run to its end, or to the end of the time that the task has."""
+    """Drive the run to its end; cancel it when the task's time is over."""
     executing = asyncio.ensure_future(run.execute())
     try:
         if task.file.time is not None:
@@ -236,7 +237,7 @@ async def _result(
 async def _checks(
     bench: Bench, task: EvalTask, run: str, settings: Settings, folder: Path, violated: tuple[str, ...]
 ) -> tuple[Found, ...]:
-    """The checks of a task, in a copy of an attempt's folder."""
+    """The results of the task's checks, run in a copy of the attempt's folder."""
     copy = folder.with_name(f"{folder.name}.checked")
     store = bench.notes / "checks" / run
     try:
@@ -259,9 +260,9 @@ def _told(demand: Demand, held: bool, found: str, violated: tuple[str, ...]) -> 
 
 
 def _copy(folder: Path, copy: Path, hidden: Path | None) -> None:
-    """A new copy of a folder; files of `hidden` stand over its own.
+    """Copy a folder, and put the files of `hidden` over the copy.
 
-    An agent may have left a link, or a folder, where a hidden file belongs: it is removed, and never followed.
+    A link or a folder that an agent has left in the place of a hidden file is removed, and never followed.
     """
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(folder, copy, symlinks=True, ignore=_special, copy_function=copy_file)
@@ -281,13 +282,13 @@ def _copy(folder: Path, copy: Path, hidden: Path | None) -> None:
 
 
 def _special(folder: str, names: list[str]) -> list[str]:
-    """Names of pipes, sockets and devices: opening one could wait for ever."""
+    """Names of pipes, sockets and devices, which are not copied: opening one could block."""
     kinds = (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK)
     return [name for name in names if not any(is_kind((Path(folder) / name).lstat().st_mode) for is_kind in kinds)]
 
 
 async def _states(record: RunRecord) -> dict[str, int]:
-    """How often each state was entered, by "chart/state"; nothing where the journal cannot be read."""
+    """How often each state was entered, by "chart/state"; {} where the journal cannot be read."""
     totals = Totals()
     with suppress(ConfigError):
         async with open_steps(record) as reader:

@@ -1,6 +1,6 @@
-"""An evaluation at work: attempts at tasks, some at a time, within one budget; stopped and gone on with at any moment.
+"""Runs an evaluation: attempts at tasks, several at a time, within one budget; it can be stopped and resumed.
 
-Attempts are made round by round, so that an evaluation that is stopped early knows something of each task:
+Attempts are made round by round, so that an evaluation that stops early has results for each task:
 
     fizzbuzz-1, primes-1, fizzbuzz-2, primes-2, ...
 """
@@ -39,25 +39,25 @@ from rawko.runtime.session import LogWriter
 MAX_ATTEMPTS: Final = 1_000
 
 Tell = Callable[[str, Attempt | None], None]
-"""Told of each attempt, "fizzbuzz-1", when it begins (None), and when it has ended."""
+"""Called with the name of each attempt, such as "fizzbuzz-1": at its start with None, at its end with its result."""
 
 
 @dataclass(slots=True)
 class Evaluation:
-    """Attempts at tasks.
+    """An evaluation of tasks.
 
     Args:
-        agent: Who does the tasks that name no agent; None: all agents under the arbiter.
-        attempts: At each task.
-        jobs: Attempts that run at a time.
-        keeps: The folders of attempts stay.
-        is_new: An evaluation of the same tasks that was stopped is not gone on with.
-        log: Where the machines' log lines go.
+        agent: The agent for tasks that name none; None: all agents under the arbiter.
+        attempts: Number of attempts at each task.
+        jobs: Number of attempts that run at a time.
+        keeps: Folders of attempts are not removed.
+        is_new: Start anew, even if an evaluation of the same tasks was stopped and could be resumed.
+        log: Receives the machines' log lines.
 
     Attributes:
-        notes: Of the evaluation, once it is prepared; `is_resumed`: it goes on.
+        notes: The notes, once `prepare` was called; `is_resumed`: they are of a stopped evaluation.
         done: The attempts that have ended.
-        stopped: Why not all were made, in words; "" where they were.
+        stopped: Why the evaluation stopped early, in words; "" where it did not.
     """
 
     settings: Settings
@@ -75,11 +75,11 @@ class Evaluation:
     _watch: Stopwatch = field(default_factory=Stopwatch)
 
     def prepare(self) -> None:
-        """Check what can be checked without a model, and find the evaluation to go on with.
+        """Check all that needs no model, and look for a stopped evaluation to resume.
 
         Raises:
-            ConfigError: An unknown agent, no way to a model, a bound on a cost that is not known, a note that cannot be
-                read or written, or another process works on the same evaluation.
+            ConfigError: An agent is unknown, no model can be asked, a cost is bounded but a price is unknown, a note
+                cannot be read or written, or another process runs the same evaluation.
         """
         for task in self.tasks:
             Run(self.settings, task.file.task, agent=task.file.agent or self.agent).check()
@@ -100,21 +100,21 @@ class Evaluation:
 
     @property
     def open_attempts(self) -> list[tuple[EvalTask, int]]:
-        """Those that have not ended, in the order in which they are made."""
+        """The attempts that have not ended, in the order in which they are made."""
         every = ((task, number) for number in range(1, self.attempts + 1) for task in self.tasks)
         return [(task, number) for task, number in every if (task.name, number) not in self.done]
 
     def findings(self) -> tuple[TaskFinding, ...]:
-        """What was found so far, by task."""
+        """The results so far, by task."""
         return findings_of([task.name for task in self.tasks], list(self.done.values()))
 
     # ------------------------------------------------------------ at work
 
     async def work(self, tell: Tell = lambda name, attempt: None) -> None:
-        """Make the attempts that are left, until the end or the end of the budget.
+        """Make the open attempts, until all have ended or the budget is used up.
 
         Raises:
-            ConfigError: An attempt cannot be begun, whatever its agent would do.
+            ConfigError: An attempt cannot be started, for a reason that does not depend on its agent.
         """
         assert self.notes is not None, "prepare comes first"
         with _alone(self.notes.folder):
@@ -194,7 +194,7 @@ class Evaluation:
         return Bench(self.settings, self.agent, make, notes.folder, self._watch.elapsed_ms, self.keeps)
 
     async def _taken_up(self, account: Account, evaluation: str) -> Any:
-        """Count what the attempts so far have used; how far a recording was played or written."""
+        """Count the usage of earlier attempts; returns how far they have played or recorded a scenario or cassette."""
         runs = (lane_run(evaluation, f"{task.name}-{number}") for task in self.tasks for number in self._numbers())
         if not any(has_record(self.settings, run) for run in runs):
             return None
@@ -211,7 +211,8 @@ class Evaluation:
         return range(1, self.attempts + 1)
 
     def _run(self, bench: Bench, name: str) -> str:
-        """The id of an attempt's run: a new one where the last was refused before it began, by a key for instance."""
+        """The id of an attempt's run; a new one where the model refused every call of the last, because of its key for
+        example."""
         for number in count(1):
             run = lane_run(bench.notes.name, name if number == 1 else f"{name}_{number}")
             if not has_record(self.settings, run) or not was_refused(read_record(run, self.settings)):
@@ -219,7 +220,7 @@ class Evaluation:
         return run
 
     def _variables(self, name: str, place: int) -> dict[str, str]:
-        """What commands of an attempt find in their environment: as those of a lane."""
+        """Environment variables for commands of an attempt, named as those of a lane."""
         folder = self.settings.workspace.with_name(f"{self.settings.workspace.name}.evaluations")
         return {
             "RAWKO_LANE": name,
@@ -231,7 +232,7 @@ class Evaluation:
 
     @property
     def rate(self) -> float:
-        """The part of all attempts that have passed."""
+        """The share of ended attempts that have passed."""
         return rate(self.findings())
 
     def to_json(self) -> dict[str, Any]:
@@ -257,10 +258,10 @@ def _first(errors: BaseExceptionGroup[Any]) -> Any:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Work on an evaluation that no other process works on.
+    """Hold the evaluation's lock inside this context.
 
     Raises:
-        ConfigError: Another one does.
+        ConfigError: Another process holds it.
     """
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

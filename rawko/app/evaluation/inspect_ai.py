@@ -8,8 +8,9 @@
     def mine():
         return rawko_task("tasks", agent="developer", assume_yes=True)
 
-Inspect says how often each task is tried and how many at a time, keeps its logs, and draws them. Each attempt is a run
-of rawko, as under `rawko eval`, with rawko's own model: Inspect's is not asked. The extra `eval` brings Inspect.
+Inspect decides how often each task is attempted and how many at a time, keeps its logs, and draws them. Each attempt is
+a run of rawko, as under `rawko eval`, with rawko's own model: Inspect's is not asked. The extra `eval` installs
+Inspect.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from rawko.processes.keys import environment
 from rawko.trust.project import grant, refuse
 
 KEPT: Final = "rawko"
-"""Under this name a sample's metadata hold the attempt, as `rawko eval --json` tells it."""
+"""Key in a sample's metadata that holds the attempt, as `rawko eval --json` prints it."""
 
 
 def rawko_task(
@@ -42,11 +43,11 @@ def rawko_task(
     """An Inspect task whose samples are the tasks of a folder.
 
     Args:
-        agent: Who does the tasks that name no agent; None: all agents, under the arbiter.
-        only: Names of the tasks that are wanted; empty for all.
-        trust: The commands of the tasks may be run; else only those that `rawko eval` was told to trust.
-        settings: As the options of `rawko run`, by name: `model`, `provider`, `scenario`, `assume_yes`, `budget` of
-            each attempt, and so on. The files of the current folder hold beside them.
+        agent: The agent for tasks that name none; None: all agents, under the arbiter.
+        only: Names of tasks to include; empty for all.
+        trust: Trust the tasks' commands; otherwise only commands that `rawko eval` was told to trust are run.
+        settings: Options of `rawko run` by name: `model`, `provider`, `scenario`, `assume_yes`, `budget` of each
+            attempt, and so on. The settings files of the current folder apply as well.
 
     Raises:
         ConfigError: A task or a setting cannot be used, or is not trusted.
@@ -65,7 +66,7 @@ def rawko_task(
 
 @solver
 def rawko_attempt(tasks: dict[str, EvalTask], settings: Settings, agent: str | None) -> Solver:
-    """Makes one attempt at the task that a sample names."""
+    """Makes one attempt at the task of a sample."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         task = tasks[str(state.sample_id)]
@@ -85,7 +86,7 @@ def rawko_attempt(tasks: dict[str, EvalTask], settings: Settings, agent: str | N
 
 @scorer(metrics=[accuracy(), stderr()])
 def rawko_checks() -> Scorer:
-    """Correct where every check of the task held on what the attempt has left."""
+    """Scores an attempt as correct if every check of its task held, and no monitor stopped it."""
 
     async def score(state: TaskState, target: Target) -> Score:
         made = Attempt.model_validate(state.metadata[KEPT])
@@ -101,7 +102,7 @@ def rawko_checks() -> Scorer:
 
 
 def _output(made: Attempt, settings: Settings) -> ModelOutput:
-    """What the sample shows as its answer: how the attempt ended, and what it used."""
+    """The sample's answer: how the attempt ended, and its usage."""
     output = ModelOutput.from_content(f"rawko/{settings.model or 'default'}", made.problem or made.outcome)
     output.usage = ModelUsage(
         input_tokens=made.usage.input_tokens,

@@ -1,11 +1,11 @@
-"""What is kept of an evaluation, in the state folder: what it evaluates, and each attempt that has ended.
+"""The files of an evaluation in the state folder: what it evaluates, and each attempt that has ended.
 
     state/evaluations/20261123-124500-1a2b3c4/
-        evaluation.json             its key, its tasks, how many attempts
-        results/fizzbuzz-1.json     an attempt that has ended; written whole or not at all
-        ended.json                  it has come to its end, or was given up
+        evaluation.json             its key, its tasks, the number of attempts
+        results/fizzbuzz-1.json     an attempt that has ended; written atomically
+        ended.json                  the evaluation has ended, or was given up
 
-An evaluation that was stopped is found by its key: the same tasks, attempts and settings, typed once more, go on.
+A stopped evaluation is found by its key: the same command with the same tasks, attempts and settings resumes it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _NOTE: Final = "evaluation.json"
 _ENDED: Final = "ended.json"
 _RESULTS: Final = "results"
 _MAY_CHANGE: Final = ("budget", "assume_yes", "lanes")
-"""Settings with which the same evaluation goes on."""
+"""Settings that may differ when an evaluation is resumed."""
 
 
 def key_of(settings: Settings, tasks: Sequence[EvalTask], attempts: int, agent: str | None) -> str:
-    """What makes two evaluations the same: tasks, attempts, agent, and settings but for the bounds of spending."""
+    """The key of an evaluation: a hash of tasks, attempts, agent, and the settings that must not differ in a resume."""
     told = {name: value for name, value in recorded(settings).items() if name not in _MAY_CHANGE}
     return hash_of([told, {one.name: one.digest for one in tasks}, attempts, agent])
 
@@ -44,7 +44,7 @@ class Notes:
     """The notes of one evaluation.
 
     Attributes:
-        id: Its name; those of its runs begin with it.
+        id: Name of its folder; the ids of its runs begin with it.
     """
 
     folder: Path
@@ -54,7 +54,7 @@ class Notes:
         return self.folder.name
 
     def results(self) -> list[Attempt]:
-        """The attempts that have ended, in no order.
+        """The attempts that have ended, by file name.
 
         Raises:
             ConfigError: A note cannot be read.
@@ -68,7 +68,7 @@ class Notes:
         return found
 
     def keep(self, attempt: Attempt) -> None:
-        """Write the note of an attempt that has ended.
+        """Write the result of an attempt that has ended.
 
         Raises:
             ConfigError: It cannot be written.
@@ -76,7 +76,7 @@ class Notes:
         write_file(self.folder / _RESULTS / f"{attempt.task}-{attempt.number}.json", attempt.to_json())
 
     def end(self, why: str) -> None:
-        """Note that the evaluation does not go on: it has ended, or why it was given up."""
+        """Write that the evaluation cannot be resumed, and why: "" because it has ended, or why it was given up."""
         write_file(self.folder / _ENDED, {"why": why})
 
 
@@ -92,13 +92,13 @@ def begin(settings: Settings, key: str, told: Mapping[str, Any]) -> Notes:
 
 
 def unfinished(settings: Settings, key: str) -> Notes | None:
-    """The latest evaluation of this key that has not come to its end; None where there is none."""
+    """The latest evaluation with this key that has not ended; None where there is none."""
     for path in sorted((settings.state_dir / FOLDER).glob(f"*/{_NOTE}"), reverse=True):
         if not (path.parent / _ENDED).exists():
             try:
                 found = read_file(path)
             except ConfigError:
-                continue  # another one's damage does not stand in the way
+                continue  # damaged notes of another evaluation are skipped
             if found.get("key") == key:
                 return Notes(path.parent)
     return None

@@ -1,4 +1,4 @@
-"""An evaluation as one page: a file without scripts, that asks no server for anything. All text is escaped."""
+"""An evaluation as one HTML page without scripts and external resources. All text is escaped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rawko.app.evaluation.evaluation import Evaluation
 from rawko.app.evaluation.results import Attempt, TaskFinding, summed
 
 _MOST_STATES: Final = 12
-"""States of a task that are named, those first that were entered most often."""
+"""Most states that are named per task; those that were entered most often come first."""
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; --good: #1a7f37; --bad: #cf222e; --dim: #777; }

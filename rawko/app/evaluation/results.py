@@ -1,6 +1,6 @@
-"""What attempts have come to, and what follows for each task: rates, costs, times. Pure.
+"""Results of attempts, and statistics per task: rates, costs, times. Pure.
 
-pass@k is the chance that at least one of k attempts passes, estimated from n attempts of which c have passed:
+pass@k is the probability that at least one of k attempts passes, estimated from n attempts of which c have passed:
 
     pass@k = 1 - C(n - c, k) / C(n, k)          3 of 10 passed: pass@1 = 0.3, pass@3 = 1 - 35/120 = 0.708
 """
@@ -16,7 +16,7 @@ from rawko.vocabulary.usage import Usage
 
 
 class Found(Data):
-    """One check of an attempt: its title, whether it held, and what was found, in a sentence."""
+    """The result of one check of an attempt: its title, whether it held, and the finding in a sentence."""
 
     title: str
     held: bool
@@ -24,17 +24,17 @@ class Found(Data):
 
 
 class Attempt(Data):
-    """One attempt at one task, at its end.
+    """The result of one attempt at a task.
 
     Attributes:
-        number: From 1.
-        run: Its run; "" where none was begun, because its folder could not be prepared.
-        outcome: Of the run; "not begun" where there was none.
-        passed: Every check held, and no monitor was violated; what the agent says of itself does not count.
-        problem: Why it did not come to its end by itself; "" where it did.
-        states: How often each state was entered, as "chart/state".
-        violated: Monitors that stopped the run.
-        elapsed_ms: How long the whole evaluation had been at work when it ended.
+        number: Counted from 1.
+        run: Id of its run; "" where the folder could not be prepared, so that no run started.
+        outcome: Outcome of the run; "not begun" where no run started.
+        passed: Every check held, and no monitor was violated; the agent's own claim does not count.
+        problem: Why it did not end successfully; "" where it did.
+        states: How often each state was entered, by "chart/state".
+        violated: Names of the monitors that stopped the run.
+        elapsed_ms: Working time of the whole evaluation when the attempt ended.
     """
 
     task: str
@@ -55,15 +55,15 @@ class Attempt(Data):
 
 
 class TaskFinding(Data):
-    """What the attempts at one task come to.
+    """Statistics of the attempts at one task.
 
     Attributes:
-        pass_at: pass@k by k, from 1 to the number of attempts that have ended.
-        cost_usd: Of all of them; None where it is not known.
-        duration_s, iterations, tokens: The mean of one attempt.
-        states: How often each state was entered, in all of them.
-        violated: How many attempts each monitor has stopped.
-        failed: How often each check did not hold.
+        pass_at: pass@k by k, from 1 to the number of ended attempts.
+        cost_usd: Cost of all attempts; None where it is not known.
+        duration_s, iterations, tokens: Mean of an attempt.
+        states: How often each state was entered, in all attempts.
+        violated: Number of attempts that each monitor has stopped.
+        failed: Number of attempts in which each check did not hold.
     """
 
     task: str
@@ -80,7 +80,7 @@ class TaskFinding(Data):
 
 
 def pass_at(attempts: int, passed: int, k: int) -> float:
-    """The chance that one of `k` attempts passes, as `passed` of `attempts` did.
+    """The probability that at least one of `k` attempts passes, if `passed` of `attempts` did.
 
     >>> [round(pass_at(10, 3, k), 3) for k in (1, 3, 8)]
     [0.3, 0.708, 1.0]
@@ -89,7 +89,7 @@ def pass_at(attempts: int, passed: int, k: int) -> float:
 
 
 def findings_of(tasks: Sequence[str], attempts: Sequence[Attempt]) -> tuple[TaskFinding, ...]:
-    """By task, in order; tasks without an attempt that has ended have zeros."""
+    """The statistics by task, in order; a task without ended attempts has zeros."""
     return tuple(_finding(task, [one for one in attempts if one.task == task]) for task in tasks)
 
 
@@ -125,13 +125,13 @@ def _sums(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
 
 
 def rate(findings: Sequence[TaskFinding]) -> float:
-    """The part of all attempts that have passed; of an evaluation without one, 0."""
+    """The share of attempts that have passed; 0 where there are none."""
     count = sum(one.attempts for one in findings)
     return sum(one.passed for one in findings) / count if count else 0.0
 
 
 def summed(findings: Sequence[TaskFinding]) -> dict[str, Any]:
-    """All tasks together: {attempts, passed, rate, pass_at_1, cost_usd}; `pass_at_1` counts each task alike."""
+    """Statistics of all tasks: {attempts, passed, rate, pass_at_1, cost_usd}; `pass_at_1` is the mean over tasks."""
     costs = [one.cost_usd for one in findings if one.attempts]
     tried = [one for one in findings if one.attempts]
     return {

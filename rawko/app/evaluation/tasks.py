@@ -1,11 +1,11 @@
-"""The tasks of an evaluation, read from folders; all defects of all of them are told at once.
+"""Reads the tasks of an evaluation from folders; an error lists all defects of all tasks.
 
 tasks/
     fizzbuzz/
         task.yaml       task: Write fizzbuzz.py …
                         checks: [{check: python3 -m pytest -q}]
-        files/          what every attempt begins with; none: an empty folder
-        hidden/         laid over the files before the checks: what the agent must not see, and cannot change
+        files/          the files that every attempt starts with; if missing: an empty folder
+        hidden/         copied over the files before the checks: files that the agent must not see or change
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ FILE: Final = "task.yaml"
 FILES: Final = "files"
 HIDDEN: Final = "hidden"
 MAX_NAME: Final = 24
-"""Characters: the name of an attempt's run holds it."""
+"""In characters; the id of an attempt's run contains the name."""
 _NAME: Final = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)*")
 
 
 class AttemptLimits(Data):
-    """Bounds of one attempt, over those of its agents' files."""
+    """Bounds of one attempt; they replace those in the agents' files."""
 
     turns: Annotated[int, Field(ge=1)] | None = None
     tool_steps: Annotated[int, Field(ge=1)] | None = None
@@ -51,12 +51,12 @@ class TaskFile(Data):
     """`task.yaml`.
 
     Attributes:
-        task: What the agent is told.
-        agent: Who does it; None: whom the command names, else all agents under the arbiter.
-        setup: A command that runs once in the folder before the agent.
-        checks: What must hold of the files at the end, each as `evidence` demands it.
+        task: The task's text, as the agent gets it.
+        agent: The agent that does it; None: the one that the command names, otherwise all agents under the arbiter.
+        setup: A shell command that runs once in the folder, before the agent.
+        checks: Conditions that the files must fulfil at the end, in the form of `evidence`.
         limits: Bounds of one attempt.
-        time: How long one attempt may work, e.g. 10m.
+        time: Most time of one attempt, e.g. 10m.
     """
 
     task: Annotated[str, Field(min_length=1, max_length=100_000)]
@@ -69,10 +69,10 @@ class TaskFile(Data):
 
 @dataclass(frozen=True, slots=True)
 class EvalTask:
-    """One task.
+    """One task of an evaluation.
 
     Attributes:
-        folder: With its file, and the folders `files` and `hidden` where there are such.
+        folder: The task's folder, with its file and, if present, the folders `files` and `hidden`.
         digest: SHA-256 over the file and both folders, in hex.
     """
 
@@ -83,7 +83,7 @@ class EvalTask:
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """What of it is run by a shell."""
+        """The task's shell commands: setup and checks."""
         checks = tuple(one.check for one in self.file.checks if one.check is not None)
         return checks if self.file.setup is None else (self.file.setup, *checks)
 
@@ -94,10 +94,10 @@ class EvalTask:
 
 
 def read_tasks(folder: Path, only: Sequence[str] = ()) -> tuple[EvalTask, ...]:
-    """The tasks below a folder, by name; of a folder that is a task itself, that one.
+    """The tasks in a folder, by name; if the folder is a task itself, only this task.
 
     Args:
-        only: Names of the tasks that are wanted; empty for all.
+        only: Names of tasks to read; empty for all.
 
     Raises:
         ConfigError: There is no such folder or task, or a task has a defect; lists all defects.
@@ -163,10 +163,10 @@ def _read(folder: Path) -> EvalTask:
 
 
 def _entries(root: Path) -> Iterator[tuple[str, ...]]:
-    """Every file and link below a folder as (kind, path, mode, content); folders without files, too.
+    """Every file, link and folder below a folder, as (kind, path, mode, content).
 
     Raises:
-        ConfigError: A link that leads out of the folder, or what is neither file, link nor folder.
+        ConfigError: A link leads out of the folder, or an entry is neither file, link nor folder.
     """
     for place, folders, files in os.walk(root):
         folders.sort()
@@ -195,13 +195,13 @@ def _entries(root: Path) -> Iterator[tuple[str, ...]]:
 
 
 def _leads_out(target: Path, depth: int) -> bool:
-    """Whether a link leads out of a copy of its folder, wherever the copy lies.
+    """Whether a link could lead out of a copy of its folder, for any place of the copy.
 
-    An absolute target would lead from the copy back into the task. `..` after a name could climb from where another
-    link leads. Without both, each name is in the folder, or is a link for which the same holds.
+    An absolute target would lead from the copy back into the task. `..` after a name could climb from the target of
+    another link. A link without both leads to a place inside the folder.
 
     Args:
-        depth: Folders between the root and the link.
+        depth: Number of folders between the root and the link.
     """
     ups = next((number for number, part in enumerate(target.parts) if part != ".."), len(target.parts))
     return target.is_absolute() or ups > depth or ".." in target.parts[ups:]

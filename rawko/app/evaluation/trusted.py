@@ -1,4 +1,4 @@
-"""What tasks run by a shell needs the user's trust, as any command that a project runs: a repository may hold them."""
+"""Requires the user's trust for the shell commands of tasks, since a repository may contain them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _SHOWN: int = 200
 
 
 def require(root: Path, tasks: Sequence[EvalTask], judge: Judge) -> None:
-    """Make sure that the commands of the tasks are trusted; asks one question about those that are not.
+    """Check that the user trusts the commands of the tasks; asks one question about all that are new.
 
     Args:
         root: The folder of the tasks.
 
     Raises:
-        NotTrusted: They are not.
+        NotTrusted: The user does not trust them.
     """
     Project(root, judge).require([_item(task) for task in tasks if task.commands])
 

@@ -1,4 +1,4 @@
-"""What an evaluation may cost at most, in words, before it begins."""
+"""The highest cost of an evaluation, in words, shown before it starts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rawko.app.run.budget import default_price
 
 
 def promise(evaluation: Evaluation) -> str:
-    """One line: how many attempts are left, and what they may cost at most together."""
+    """One line with the number of open attempts, and the most that all of them may cost."""
     left, tasks = evaluation.open_attempts, len(evaluation.tasks)
     who = f"{_counted(len(left), 'attempt')} at {_counted(tasks, 'task')}"
     if evaluation.is_resumed:

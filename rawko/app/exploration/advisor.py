@@ -36,13 +36,13 @@ def open_advisor(
     """The advisor and the meter of its calls.
 
     Args:
-        exploration: Its id, from which the marks of its prompts are made.
-        state: The state that was recorded last: what was counted goes on from there; None at the start.
-        opened: Told of the provider, to close it at the end.
-        tell_wait: Told of a wait for the rate limit: seconds, and which limit.
+        exploration: Id of the exploration, from which the key of its prompts' marks is made.
+        state: The latest recorded state, whose counters are continued; None at the start.
+        opened: Called with the provider, which the caller closes at the end.
+        tell_wait: Called at each wait for the rate limit, with seconds and the limit in words.
 
     Raises:
-        ConfigError: No access to a model, or an unusable scenario or template.
+        ConfigError: No model can be asked, or a scenario or template is unusable.
     """
     noted = None if state is None else Memory.model_validate(state.data).notes
     try:
@@ -51,7 +51,7 @@ def open_advisor(
         raise ConfigError(f"{error}{RULES if str(error) == NO_MODEL else ''}") from error
     opened(provider)
     pace = Pace("model calls", settings.rate.calls_per_minute, tell=tell_wait)
-    if noted:  # what an earlier process has counted, and one call more
+    if noted:  # the counts of an earlier process, plus one call that it may not have noted
         pace.take_up(noted.get("paces") or {}, "calls", is_unsure=True)
     meter = MeteredProvider(provider, pace=pace)
     if noted:

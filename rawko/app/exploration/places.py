@@ -1,4 +1,4 @@
-"""Where explorations are kept, and which there are; without what it takes to run or to read one."""
+"""The folders of explorations and their names, without the modules that run or read an exploration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from rawko.app.records.run_names import is_name
 
 PLAN: Final = "plan.json"
-"""The file with which an exploration begins to be one."""
+"""The file whose presence makes a folder an exploration."""
 
 
 def explorations_folder(state_dir: Path) -> Path:

@@ -1,5 +1,5 @@
-"""What every face shows of runs, as frozen data: one view per step of the journal, one per run.
+"""Runs as all user interfaces show them, as frozen data: a view per journal row, and a view per run.
 
-The command line, the terminal view and the web pages draw these views and add nothing of their own. `reading` reads
-them from the journal, `following` in `rawko.app` tells when there is more to read.
+The command line, the terminal view and the web pages draw these views, and derive nothing else from the journal.
+`reading` reads them; `rawko.app.following` reports when there are new rows.
 """

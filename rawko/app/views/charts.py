@@ -1,4 +1,4 @@
-"""The charts of a run's machines, as data: nothing of the project is imported for them, and no trust is needed."""
+"""Finds the charts of a run's machines, as data: no code of the project is imported, so no trust is needed."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ ROOT, AGENT = "root", "root/execute_agent"
 
 
 class RunCharts:
-    """Charts of the machines of one run; each is read once."""
+    """The charts of the machines of one run; each is read once."""
 
     def __init__(self, record: RunRecord) -> None:
         self._record = record
         self._known: dict[str, Chart] = {}
 
     def of(self, configurations: Mapping[str, tuple[str, ...]], agent: str) -> tuple[dict[str, Chart], dict[str, str]]:
-        """Charts by the path of their machine, and why the others have none.
+        """Charts by path of their machine, and for other machines the reason why they have none.
 
         Args:
             configurations: Active states by path.
-            agent: Who works under the arbiter now.
+            agent: The agent that works under the arbiter now.
         """
         charts: dict[str, Chart] = {}
         problems: dict[str, str] = {}
@@ -58,8 +58,10 @@ class RunCharts:
         return self._named(agents[name].chart)
 
     def _with(self, states: tuple[str, ...]) -> Chart | None:
-        """The chart of an agent that an agent's own chart runs: the first that has all its states; the journal names
-        states and no chart."""
+        """The chart of an agent that a project's own chart runs: the first chart of an agent that has all its states.
+
+        The journal names a machine's states, but not its chart.
+        """
         stems = dict.fromkeys(("agent_loop", *(one.chart for one in self._record.settings.agents.values())))
         return next((chart for chart in map(self._named, stems) if all(state in chart for state in states)), None)
 

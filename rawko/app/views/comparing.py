@@ -1,4 +1,4 @@
-"""Several runs side by side: what each has changed, shown, used and cost; read from record, snapshots and journal."""
+"""Compares runs side by side: changed files, evidence, usage and cost; read from records, snapshots and journal."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Side:
     """One run of a comparison.
 
     Attributes:
-        changes: Files between its first snapshot and its last.
-        evidence: What its report says was found, as data (`rawko.vocabulary.evidence`).
-        trees: Of its first snapshot and of its last; None where it has none.
+        changes: Files that differ between its first snapshot and its last.
+        evidence: The findings in its report, as data (`rawko.vocabulary.evidence`).
+        trees: Git trees of its first and its last snapshot; None where it has no snapshots.
     """
 
     view: RunView
@@ -44,13 +44,13 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """Runs in the order in which they were named."""
+    """The compared runs, in the order in which they were named."""
 
     sides: tuple[Side, ...]
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Every path that one of them has changed, sorted."""
+        """Every path that one of the runs has changed, sorted."""
         return tuple(sorted({change.path for side in self.sides for change in side.changes}))
 
     def to_json(self) -> dict[str, Any]:
@@ -58,10 +58,10 @@ class SideBySide:
 
 
 async def side_by_side(runs: Sequence[str], current: Settings) -> SideBySide:
-    """Two runs or more.
+    """Compare two or more runs.
 
     Raises:
-        ConfigError: Fewer than two runs, or one twice; there is no such run, or it cannot be read.
+        ConfigError: Fewer than two runs are named, one is named twice, or one does not exist or cannot be read.
     """
     if len(runs) < 2:
         raise ConfigError("compare needs two runs or more: rawko compare RUN RUN (see `rawko runs`)")

@@ -1,9 +1,9 @@
-"""What was said in a run, from its rows one after the other: texts, thinking, tool calls with their results.
+"""Builds the conversation of a run row by row: texts, thinking, tool calls with their results.
 
-    row 6  assistant: "I write it." and a call    -> Entry "text", Entry "call" without a result
-    row 11 user: tool_result of that call         -> the same "call" entry, now with its result
+row 6  assistant: "I write it." and a call    -> Entry "text", Entry "call" without a result
+row 11 user: tool_result of that call         -> the same "call" entry, now with its result
 
-Long texts are cut: a result may have megabytes. `rawko show RUN@ROW --output CALL` gives them whole.
+Long texts are cut, since a result may have megabytes. `rawko show RUN@ROW --output CALL` prints them whole.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from rawko.runtime.replay.rewind_records import jump_of
 
 HEAD_CHARS: Final = 12_000
 TAIL_CHARS: Final = 4_000
-"""Characters that are kept of the beginning and of the end of a text."""
+"""Characters that an excerpt has of the beginning and of the end of a text."""
 ROOT: Final = "root"
 EntryKind = Literal["user", "text", "thinking", "call", "note"]
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A text, or its beginning and its end; `chars` is the length of the whole."""
+    """A text, or its beginning and its end; `chars` is the length of the whole text."""
 
     head: str
     tail: str = ""
@@ -48,14 +48,13 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that was said or done.
+    """A text, a tool call or a note in a conversation.
 
     Attributes:
-        row: Of the journal; of a call that of its result, once it has one. `called` is that of the call itself.
-        text: What was said; of a call its input as JSON.
-        name, call_id: Of a call: the tool, and the id of the call; `call` is {"id", "name", "input"} with long
-            strings cut.
-        result: Of a call; None until it has one.
+        row: Its journal row; for a call with a result the result's row. `called` is the row of the call itself.
+        text: The text; for a call, its input as JSON.
+        name, call_id: For a call: the tool, and the call's id; `call` is {"id", "name", "input"} with long strings cut.
+        result: For a call: its result; None until there is one.
     """
 
     row: int
@@ -71,16 +70,16 @@ class Entry:
 
     @property
     def began(self) -> int:
-        """The row in which it was said, or called."""
+        """The row in which the text was written, or the call was made."""
         return self.called or self.row
 
 
 class Conversation:
-    """The entries of a run in the order of its rows.
+    """The entries of a run, in the order of its rows.
 
     Attributes:
-        entries: All of them, those of steps that a rewind left behind included.
-        changed: Smallest index of an entry that has got its result since it was last set.
+        entries: All entries, including those of steps that a rewind left behind.
+        changed: Smallest index of an entry that got its result since a caller last set this to None.
     """
 
     def __init__(self, agent: str | None = None) -> None:
@@ -91,26 +90,26 @@ class Conversation:
         self.changed: int | None = None
 
     def begin(self, snapshot: Mapping[str, Any]) -> None:
-        """Go on from a snapshot of the machines: what was said until then is not among the entries."""
+        """Start from a snapshot of the machines; messages before it have no entries."""
         chosen = at(snapshot, "context", "current_agent")
         name = at(chosen, "name") if isinstance(chosen, Mapping) else chosen
         if isinstance(name, str):
             self._agents[f"{ROOT}/execute_agent"] = name
 
     def pass_over(self, row: StepRecord) -> None:
-        """A row whose entries are not wanted: only who works after it is learnt."""
+        """Take a row whose entries are not wanted: only note which agent works after it."""
         if jump_of(row) is None:
             self._learn_agent(row)
 
     def take(self, row: StepRecord) -> None:
-        """Take the next row."""
+        """Take the next row, and add its entries."""
         jump = jump_of(row)
         if jump is not None:
             self._jump(row, jump.kind, jump.snapshot)
             return
         self._learn_agent(row)
         if row.actor == ROOT and self._alone is None:
-            return  # the arbiter's machine repeats the messages of its agents when they have ended
+            return  # the arbiter's machine repeats the messages of its agents when they end
         agent = self._agents.get(row.actor) or self._alone or ""
         for update in row.updates:
             if update.get("append") == "messages":
@@ -119,11 +118,11 @@ class Conversation:
                 self.entries.append(Entry(row.seq, agent, "note", Excerpt.of("the conversation was compacted")))
 
     def as_of(self, step: int, line: Line, most: int) -> list[Entry]:
-        """What was said until a step: the latest entries, in order; a call whose result came later has none yet.
+        """The latest entries until a step, in order; a call whose result came later has no result.
 
         Args:
             line: The steps that lead to that step.
-            most: Entries, at most.
+            most: Most entries to return.
         """
         found: list[Entry] = []
         for index in range(bisect_right(self.entries, step, key=_began) - 1, -1, -1):
@@ -154,7 +153,7 @@ class Conversation:
 
     def _jump(self, row: StepRecord, kind: str, snapshot: Mapping[str, Any] | None) -> None:
         self._open.clear()
-        if kind == "fork" and snapshot is not None:  # what its parent said comes with it
+        if kind == "fork" and snapshot is not None:  # its first row holds the messages of its parent run
             for agent, message in _said(snapshot, ROOT):
                 self._message(row.seq, agent, message)
 
@@ -197,7 +196,7 @@ def _began(entry: Entry) -> int:
 
 
 def _short(given: Any) -> Any:
-    """An input with its long strings cut."""
+    """A tool's input with its long strings cut."""
     if isinstance(given, Mapping):
         return {str(name): _short(value) for name, value in given.items()}
     if isinstance(given, str) and len(given) > HEAD_CHARS + TAIL_CHARS:
@@ -211,7 +210,7 @@ def _texts(content: Any) -> str:
 
 
 def _said(snapshot: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
-    """Messages in a snapshot of the machines: those that the root keeps, then the new ones of agents at work."""
+    """Messages in a snapshot of the machines: those in the root's context, then new ones of running agents."""
     context = snapshot.get("context") or {}
     messages = context.get("messages") or ()
     start = 0 if path == ROOT else int(context.get("new_messages_from") or 0)

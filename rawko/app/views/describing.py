@@ -1,6 +1,6 @@
-"""What a row of the journal is about: its kind, and words for it.
+"""Describes a journal row: its kind, and words for it.
 
-A table from what ended (`done.invoke.ID` of a known actor), or from the event's name, to a small function.
+A table maps the actor that ended (`done.invoke.ID`), or the event's name, to a small function.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FINAL: Final = frozenset({"complete", "done", "failed", "cancelled", "limit"})
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The kind and the words of one row, named as in `StepView`."""
+    """Kind and words of one row; the fields are named as in `StepView`."""
 
     kind: StepKind
     words: str
@@ -37,11 +37,11 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row with what is known once it has been taken.
+    """A row, and what is known about the machines after it.
 
     Attributes:
         ended: The invocation that the row ends.
-        was_open: The run had not come to its end before it.
+        was_open: The row's machine was in no final state before it.
     """
 
     record: StepRecord
@@ -60,12 +60,12 @@ class Row:
 
     @property
     def call(self) -> Mapping[str, Any] | None:
-        """The tool call that was open when the row began, or that it opened."""
+        """The tool call of the row's machine that was open before the row."""
         return self.machines.of(self.record.actor).last_call
 
 
 def describe(row: Row) -> Description:
-    """The kind of a row, and words for it."""
+    """Kind and words of a row."""
     asked = _asked(row)
     ended = _ended_run(row)
     if ended is not None:
@@ -82,7 +82,7 @@ def describe(row: Row) -> Description:
 
 
 def _asked(row: Row) -> Description | None:
-    """The row asks a person something."""
+    """The description, if the row asks a person a question."""
     known = row.machines.of(row.record.actor)
     question = known.asks
     if question is None or question.number != row.record.seq:
@@ -95,7 +95,7 @@ def _asked(row: Row) -> Description | None:
 
 
 def _ended_run(row: Row) -> Description | None:
-    """The run's own machine has come to its end."""
+    """The description, if the run's root machine ends in the row."""
     outcome = row.machines.outcome
     if row.record.actor != ROOT or outcome is None or not row.was_open or not is_final(row.record.configuration):
         return None
@@ -171,7 +171,7 @@ def _agent(row: Row) -> Description:
 
 
 def _worker(row: Row) -> str:
-    """The agent whose run has ended: under the arbiter whom it chose, in a chart of the user's own whom that ran."""
+    """The agent whose run has ended: the arbiter's choice, or the agent that a project's own chart ran."""
     is_arbiters = row.ended is None or row.ended.src == "agent_executor"
     return row.machines.agent if is_arbiters or row.ended is None else row.ended.agent or row.ended.id
 
@@ -188,7 +188,7 @@ def _delivery(row: Row) -> Description:
 
 
 def _evidence(row: Row) -> Description:
-    """What the machine has found for a claim; what is missing first."""
+    """The findings for an agent's claim; the missing evidence, if any is missing."""
     found = at(row.output, "evidence") or ()
     missing = [str(at(one, "found") or "") for one in found if not at(one, "held")]
     if missing:
@@ -226,7 +226,7 @@ def _quiet(row: Row) -> Description:
 
 
 def _ended_other(row: Row) -> Description:
-    """An actor of a chart of the user's own."""
+    """The description for an actor of a project's own chart."""
     if row.ended is None:
         return Description(StepKind.PLUMBING, line(cause_of(row.record)))
     if row.ended.src in LANE_WORDS and row.output is not None:
@@ -336,7 +336,7 @@ _VERBS: Final[Mapping[str, str]] = {
 _INNER: Final = frozenset(
     {"AGENT_MESSAGE", "AGENT_TOOL_CALL", "AGENT_WAITING", "AGENT_RESUMED", "RATE_WAIT", "TEXT_DELTA"}
 )
-"""Events that an agent's machine sends to the arbiter's: its own rows hold the same."""
+"""Events that an agent's machine sends to the arbiter's machine; rows of the agent's machine show the same."""
 _EVENTS: Final[Mapping[str, Callable[[Row], Description]]] = {
     "START_TASK": _start_task,
     "FOLLOW_UP": lambda row: Description(StepKind.START, line(decision_of(row.record))),

@@ -1,7 +1,7 @@
-"""From rows of the journal to views of steps, one after the other, without looking back.
+"""Makes views of steps from journal rows, one after the other, without reading a row twice.
 
-Row 29 ends the invocation `execute_tool` that row 27 began: "bash python3 -m pytest -q", 0.4 s. Row 30 ends
-`capture_snapshot`: its files are what its tree holds that the tree before it did not, and they belong to step 29.
+Row 29 ends the invocation `execute_tool` that row 27 started: "bash python3 -m pytest -q", 0.4 s. Row 30 ends
+`capture_snapshot`: its files are the differences between its tree and the tree before; they belong to step 29.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TOOLS: Final = frozenset({StepKind.TOOL, StepKind.COMMAND, StepKind.ERROR})
 
 
 class Trees(Protocol):
-    """The part of `rawko.workspace.repository.archive.Archive` that tells which files differ."""
+    """The part of `rawko.workspace.repository.archive.Archive` that compares snapshots."""
 
     def changes(self, before: str, after: str) -> tuple[FileChange, ...]: ...
 
@@ -36,13 +36,13 @@ class Trees(Protocol):
 
 
 class StepFold:
-    """Views of the steps of one run, in the order of its rows.
+    """Makes the views of the steps of one run, in the order of its rows.
 
     Args:
-        agent: The one that runs alone; None under the arbiter.
-        prices: By model; `default` is for models that are not among them, None where their price is not known.
-        trees: The snapshots; without them no view has files.
-        rewinds: Rows of rewinds with their steps, as far as they are known already.
+        agent: The agent that runs alone; None in a run with an arbiter.
+        prices: By model; `default` is for other models, None where their price is unknown.
+        trees: The snapshots; None: views have no files.
+        rewinds: Rows of rewinds, and their target steps, as far as they are known already.
     """
 
     def __init__(
@@ -77,30 +77,30 @@ class StepFold:
 
     @property
     def agent(self) -> str:
-        """Whom the arbiter has chosen last, or who works alone; "" before the first one."""
+        """The arbiter's latest choice, or the agent that works alone; "" before the first one."""
         return self._machines.agent
 
     @property
     def configurations(self) -> Mapping[str, tuple[str, ...]]:
-        """Active states of each machine after the latest row, by its path: the root's and those of actors at work."""
+        """Active states of each running machine after the latest row, by its path."""
         return self._machines.configurations()
 
     @property
     def usage(self) -> Mapping[str, Usage]:
-        """All tokens by model until the latest row."""
+        """All tokens until the latest row, by model."""
         return self._used
 
     @property
     def cost_usd(self) -> float | None:
-        """Of all calls until the latest row; None where there were none, or a price is not known."""
+        """Cost of all calls until the latest row, in US dollars; None where there were none, or a price is unknown."""
         return self._cost(self._used)
 
     def begin(self, time: float) -> None:
-        """The time of the run's first row, where that is not the first one that is taken."""
+        """Set the time of the run's first row, for a reader that starts at a later row."""
         self._started = time
 
     def load(self, number: int, snapshot: Mapping[str, Any], notes: Mapping[str, Any] | None) -> None:
-        """Go on from a snapshot of the machines, as of a row."""
+        """Start from a snapshot of the machines after row `number`."""
         self.last = number
         self._machines.load(snapshot)
         self._note(notes)
@@ -186,7 +186,7 @@ class StepFold:
 
     @contextmanager
     def without_files(self) -> Iterator[None]:
-        """In here snapshots are taken note of, and not compared: for rows whose views are not shown."""
+        """Inside this context files are not compared, for rows whose views are not shown; snapshots are still noted."""
         self._is_comparing = False
         try:
             yield
@@ -207,7 +207,7 @@ class StepFold:
             return ()
         try:
             return self._trees.changes(before, after)
-        except WorkspaceError:  # a snapshot that is damaged: the step is shown without its files
+        except WorkspaceError:  # a snapshot is damaged; the step is shown without its files
             return ()
 
     def _tree_of(self, commit: str) -> str | None:
@@ -245,7 +245,7 @@ class StepFold:
     # ------------------------------------------------------------ tokens
 
     def _note(self, notes: Mapping[str, Any] | None) -> None:
-        """Take what the session noted with a row: folders of commands, and all that was used until then."""
+        """Take a row's notes: folders of commands, and the usage until then."""
         folders = folders_of(notes)
         if folders is not None:
             self._folders = folders
@@ -254,14 +254,14 @@ class StepFold:
             self._asked_as = notes.get("asked_as") or {}
 
     def _of_step(self, record: StepRecord) -> dict[str, Usage]:
-        """What the calls of models used that ended in a step, by model.
+        """The usage of the model calls that ended in a step, by model.
 
-        A turn says what it used. All else (arbiters, tries that failed) is what the notes have more than was told
-        until then; but not while a turn is under way, of which the notes may know already what it will tell:
+        A turn reports its own usage. Other usage (of arbiters, or failed attempts) is the difference between the notes
+        and what was shown so far; but not while a turn is running, since the notes may already include it:
 
-            26  turn of reviewer a ends      notes 3 000   told 1 000: its own
-            27  a file is captured           notes 3 000   reviewer b is still asking: nothing is told
-            28  turn of reviewer b ends      notes 3 000   told 2 000: its own
+            26  turn of reviewer a ends      notes 3 000   shown 1 000: its own
+            27  a file is captured           notes 3 000   reviewer b's turn is running: nothing is shown
+            28  turn of reviewer b ends      notes 3 000   shown 2 000: its own
         """
         found = _own_usage(record)
         if found is None and not self._machines.asks_model():
@@ -276,7 +276,7 @@ class StepFold:
 
 
 def _own_usage(record: StepRecord) -> dict[str, Usage] | None:
-    """What the turn used that ended in a row, as it says itself; None where none did, or it does not say."""
+    """The usage that the turn which ended in a row reports; None where no turn ended, or it reports none."""
     data = None if record.event is None else record.event["data"]
     usage, model = at(data, "output", "usage"), at(data, "output", "model")
     return {model: Usage.model_validate(usage)} if isinstance(usage, Mapping) and isinstance(model, str) else None
@@ -285,11 +285,11 @@ def _own_usage(record: StepRecord) -> dict[str, Usage] | None:
 def cost_of(
     used: Mapping[str, Usage], asked_as: Mapping[str, str], prices: Mapping[str, Price], default: Price | None = None
 ) -> float | None:
-    """What tokens have cost, in US dollars; None where no model was asked, or the price of one is not known.
+    """Cost of tokens in US dollars; None where no model was asked, or the price of one is unknown.
 
     Args:
-        used: By the model's name as the server gives it; `asked_as` is the name that it was asked for with.
-        default: For models without a price.
+        used: By the model's name in the server's answers; `asked_as` has the name in the requests.
+        default: Price of models that have none.
     """
     cost = None
     for model, usage in used.items():

@@ -1,4 +1,4 @@
-"""Steps as lines for people: a tool's step together with the files of the snapshot that follows it.
+"""Joins steps to lines for people: a tool's step gets the files of the snapshot that follows it.
 
 29  bash make        the tool has ended; its files are captured next
 30  files after bash out.txt +3           is shown as    29  bash make   out.txt +3
@@ -16,10 +16,10 @@ CAPTURING: Final = "capturing_snapshot"
 
 
 class Joiner:
-    """Holds the step of a tool back until its snapshot has come, and leaves out what a list for people leaves out.
+    """Holds the step of a tool back until its snapshot has come, and drops steps that a list for people leaves out.
 
     Args:
-        is_whole: Nothing is left out.
+        is_whole: No step is dropped.
     """
 
     def __init__(self, *, is_whole: bool = False) -> None:
@@ -42,6 +42,6 @@ class Joiner:
         return [*lines, view]
 
     def end(self) -> list[StepView]:
-        """The line that is held back, if one is: its snapshot does not come."""
+        """The line that is held back, if there is one; called where its snapshot does not follow."""
         held, self._held = self._held, None
         return [] if held is None else [held]

@@ -1,4 +1,4 @@
-"""What is said of lanes that have ended, and of what is adopted of them: words, detail, whether it is an error."""
+"""Words for ended lanes and for the adoption of their results: words, detail, whether it is an error."""
 
 from __future__ import annotations
 
@@ -47,4 +47,4 @@ LANE_WORDS: Final[Mapping[str, Callable[[Any], Said]]] = {
     "check_files": _checked,
     "take_back": _taken_back,
 }
-"""By the actor that has ended, from its output."""
+"""Describes the output of an ended actor, by actor name."""

@@ -1,6 +1,6 @@
-"""What the steps so far say of each machine of a run: what it has begun, its open tool call, its agent, its question.
+"""The state of each machine of a run as its journal rows tell it: invocations, open tool call, agent, question.
 
-Brought up to date by every row, or set as a whole from a snapshot of the machines: a checkpoint, a rewind, a fork.
+It is updated with every row, or replaced by a snapshot of the machines: of a checkpoint, a rewind or a fork.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from rawko.vocabulary.agent_path import path_in
 
 ROOT: Final = "root"
 TURN: Final = "stream_agent"
-"""The actor that asks the model for the turn of an agent."""
+"""The actor that asks the model for an agent's turn."""
 FAN_OUT: Final = "fan_out"
-"""The root state of the machine that calls an actor once per item: it names no agent, and passes on what others say."""
+"""Root state of the machine that calls an actor once per item; it has no agent, and forwards events of others."""
 _WAITING: Final = frozenset({"waiting", "out_of_budget"})
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """An invocation at work: a call of a model, a tool, an agent.
+    """A running invocation: a call of a model, a tool, an agent.
 
     Attributes:
-        agent: Once it has ended: who worked in it, where that is known.
+        agent: Set at its end: the agent that worked in it, where it is known.
     """
 
     id: str
@@ -41,10 +41,10 @@ class Asked:
     """A question to a person.
 
     Attributes:
-        number: Of the step that asked; None where it came before what was read.
+        number: Number of the step that asked; None where that step was not read.
         kind: clarify, pause, approval or budget.
         call: The tool call that an approval is about.
-        folder: In which the agent's next command runs: relative inside the workspace, "" for the workspace itself.
+        folder: The folder of the agent's next command, relative to the workspace; "" for the workspace itself.
     """
 
     number: int | None
@@ -57,10 +57,10 @@ class Asked:
 
 @dataclass(slots=True)
 class Machine:
-    """What is known of one machine.
+    """The known state of one machine.
 
     Attributes:
-        call: Its open tool call; `last_call` was open when the latest row began.
+        call: Its open tool call; `last_call` is the one that was open before the latest row.
         tool_step: Number of the step in which its latest tool ended.
     """
 
@@ -74,17 +74,17 @@ class Machine:
 
     @property
     def asks(self) -> Asked | None:
-        """The question that it waits with now."""
+        """The question that the machine waits with now; None where it does not wait."""
         return self.question if _WAITING & set(self.configuration) else None
 
 
 class Machines:
-    """All machines of a run by their paths.
+    """The machines of a run, by path.
 
     Attributes:
-        agent: Whom the arbiter has chosen last.
-        iteration: Agent runs that it has begun.
-        outcome: Of the run, once the root machine has one.
+        agent: The arbiter's latest choice.
+        iteration: Number of agent runs that the arbiter has started.
+        outcome: The run's outcome, once the root machine has one.
     """
 
     def __init__(self, agent: str = "") -> None:
@@ -100,18 +100,18 @@ class Machines:
         return self._known[path]
 
     def asked(self) -> Asked | None:
-        """The question that the run waits with, if it does: of the innermost machine that asks."""
+        """The question that the run waits with, of the innermost machine that asks; None where it does not wait."""
         found = [machine.asks for _, machine in sorted(self._known.items())]
         return next((one for one in reversed(found) if one is not None), None)
 
     def configurations(self) -> dict[str, tuple[str, ...]]:
-        """Active states by path."""
+        """Active states of each machine, by path."""
         return {path: machine.configuration for path, machine in self._known.items() if machine.configuration}
 
     # ------------------------------------------------------------ as a whole
 
     def load(self, snapshot: Mapping[str, Any]) -> None:
-        """Forget what is known, and take what a snapshot of the machines holds."""
+        """Replace all known state by that of a snapshot of the machines."""
         self._known.clear()
         context = snapshot.get("context") or {}
         self.agent = _name(context.get("current_agent")) or self._alone
@@ -130,7 +130,7 @@ class Machines:
     # ------------------------------------------------------------ by rows
 
     def take(self, row: StepRecord) -> None:
-        """Bring what is known up to date with a row."""
+        """Update the known state with a row."""
         known = self.of(row.actor)
         known.configuration = row.configuration
         known.last_call = known.call
@@ -146,7 +146,7 @@ class Machines:
                 known.question = _question(fields["question"], row.seq, known)
 
     def end(self, path: str, id: str) -> Begun | None:
-        """An invocation of a machine has ended: what is known of it, for the last time."""
+        """Remove an invocation that has ended; returns what was known of it."""
         begun = self.of(path).begun.pop(id, None)
         if begun is None:
             return None
@@ -174,16 +174,16 @@ class Machines:
             self.outcome = fields["outcome"]
 
     def _forget(self, path: str) -> None:
-        """An actor of an earlier invocation with that id, and all below it."""
+        """Forget the actor of an earlier invocation with this id, and all actors below it."""
         for known in [one for one in self._known if one == path or one.startswith(f"{path}/")]:
             del self._known[known]
 
     def asks_model(self) -> bool:
-        """Whether a turn of an agent is under way in some machine."""
+        """Whether the turn of an agent is running in some machine."""
         return any(one.src == TURN for known in self._known.values() for one in known.begun.values())
 
     def agent_of(self, path: str) -> str:
-        """Who works in a machine: the agent that it names itself, else the one that was chosen last."""
+        """The agent that works in a machine: the one that the machine names, else the arbiter's latest choice."""
         return self.of(path).agent or self.agent
 
 

@@ -1,4 +1,4 @@
-"""The rule that a person is offered to keep when a tool call asks; see `rawko.tools.gate.offering`."""
+"""The permission rule that a person can keep when a tool call asks; see `rawko.tools.gate.offering`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ON_FILES = frozenset({"edit", "read", "write"})
 
 
 def offered_rule(call: Mapping[str, Any], workspace: Path) -> Offer:
-    """The narrowest sensible rule for a call as the model has made it; why not, where there is none."""
+    """The narrowest useful rule that allows a call; without one, the reason why there is none."""
     name, given = str(call.get("name") or ""), call.get("input")
     given = given if isinstance(given, Mapping) else {}
     if name == ADOPT:

@@ -1,4 +1,4 @@
-"""The plan of a run after each of its rows."""
+"""The plan of a run, after each of its rows."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rawko.runtime.replay.rewind_records import jump_of
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """One step of a plan; `words` is one line, control characters made visible.
+    """One step of a plan; `words` is a single line with control characters made visible.
 
     Attributes:
-        agent: Who worked on it; "" where the plan names none.
+        agent: The agent that worked on the step; "" where the plan names none.
     """
 
     words: str
@@ -25,7 +25,7 @@ class PlanStep:
 
 
 def plan_of(plan: Any) -> tuple[PlanStep, ...]:
-    """A plan as a machine's context holds it: {"steps": [{"description", "status"}]}."""
+    """The steps of a plan in a machine's context: {"steps": [{"description", "status"}]}."""
     steps = at(plan, "steps")
     return tuple(
         PlanStep(
@@ -38,7 +38,7 @@ def plan_of(plan: Any) -> tuple[PlanStep, ...]:
 
 
 def plan_in(snapshot: Any) -> tuple[PlanStep, ...]:
-    """The plan in a snapshot of the machines: that of the agent at work, else the root's."""
+    """The plan in a snapshot of the machines: that of the running agent, else the root's."""
     for child in (at(snapshot, "children") or {}).values():
         found = plan_in(child)
         if found:
@@ -47,7 +47,7 @@ def plan_in(snapshot: Any) -> tuple[PlanStep, ...]:
 
 
 def plan_after(row: StepRecord, before: tuple[PlanStep, ...]) -> tuple[PlanStep, ...]:
-    """The plan after a row, which was `before` until then."""
+    """The plan after a row; `before` is the plan before it."""
     jump = jump_of(row)
     if jump is not None:
         return before if jump.snapshot is None else plan_of(at(jump.snapshot, "context", "plan"))
@@ -63,23 +63,23 @@ def plan_after(row: StepRecord, before: tuple[PlanStep, ...]) -> tuple[PlanStep,
 
 @dataclass(slots=True)
 class PlanHistory:
-    """Every plan that a run had, each with the number of the row that made it so.
+    """Every plan of a run, with the number of the row that set it.
 
     Attributes:
-        changes: In the order of the rows; a plan without steps stands for none.
+        changes: In the order of rows; an empty plan means that there is none.
     """
 
     changes: list[tuple[int, tuple[PlanStep, ...]]] = field(default_factory=list)
 
     def take(self, row: StepRecord) -> None:
-        """Go on with the next row."""
+        """Take the next row."""
         before = self.changes[-1][1] if self.changes else ()
         plan = plan_after(row, before)
         if plan != before:
             self.changes.append((row.seq, plan))
 
     def to_json(self, after: int = 0) -> list[Any]:
-        """[[row, [[words, status, agent], ...]], ...] of the rows after a number."""
+        """The changes after a row, as [[row, [[words, status, agent], ...]], ...]."""
         return [
             [number, [[step.words, step.status, step.agent] for step in plan]]
             for number, plan in self.changes

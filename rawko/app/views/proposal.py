@@ -1,6 +1,6 @@
-"""What a tool call would do, for a person who is asked to allow it: a diff, a whole new file, a whole command.
+"""The effect of a tool call, for a person who is asked to allow it: a diff, a new file, a command.
 
-Everything that the call would do is among the lines, so that a yes is a yes to something that can be read.
+The lines show everything that the call would do, so that a person can read all that an approval allows.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from rawko.tools.commands.folders import command_folder
 from rawko.vocabulary.visible import visible_line
 
 MAX_FILE_BYTES: Final = 2_000_000
-"""Of a file that is compared; of a larger one the call's texts are shown as they are."""
+"""Largest file that is compared; for a larger one, the call's texts are shown as they are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A call to be allowed.
+    """A tool call, as shown to a person who is asked to allow it.
 
     Attributes:
-        title: `write app.py (a new file)`; not made visible yet, as the lines.
-        lines: Without line ends; `is_diff`: of a unified diff.
+        title: For example `write app.py (a new file)`; in title and lines, control characters are not yet made visible.
+        lines: Without line ends; `is_diff`: they are a unified diff.
     """
 
     title: str
@@ -35,10 +35,10 @@ class Proposal:
 
 
 def proposal_of(call: Mapping[str, Any], workspace: Path, folder: str = "") -> Proposal:
-    """What a call would do to the files as they are now.
+    """The effect of a call on the present files.
 
     Args:
-        folder: In which the agent's next command runs, as `command_folder` takes it.
+        folder: The folder of the agent's next command, as `command_folder` takes it.
     """
     name, given = str(at(call, "name") or "?"), at(call, "input")
     given = given if isinstance(given, Mapping) else {}
@@ -61,7 +61,7 @@ def _of_file(name: str, path: str, given: Mapping[str, Any], workspace: Path) ->
         return Proposal(f"write {path} ({what})", tuple(after.split("\n")) if after else ())
     if before is None or after is None:
         return Proposal(f"edit {path} (the passage is not in the file as it is now)", _fields(given))
-    name_in_head = visible_line(path)  # a name with a line end would add lines of its own to the diff
+    name_in_head = visible_line(path)  # a line end in the name would add lines to the diff
     diff = unified_diff(_lines(before), _lines(after), f"a/{name_in_head}", f"b/{name_in_head}", lineterm="")
     lines = tuple(piece for line in diff for piece in line.split("\n"))
     return Proposal(f"{name} {path}", lines or ("(nothing changes)",), is_diff=True)
@@ -81,7 +81,8 @@ def _lines(text: str) -> list[str]:
 
 
 def _text_of(path: str, workspace: Path) -> str | None:
-    """The text of a file of the workspace; None where there is none, or it is no text, too large, or elsewhere."""
+    """The text of a file in the workspace; None where it is missing, no text, too large, or outside of the
+    workspace."""
     try:
         root = workspace.resolve()
         file = (root / path).resolve()

@@ -1,7 +1,7 @@
-"""Views of a run's steps, read from its journal: from the first on, or from any number.
+"""Reads the steps of a run from its journal as views, from the first row or from any other.
 
-Who comes late reads the nearest checkpoint and the few rows after it, not the whole journal. A damaged row becomes a
-step that says so, and the rows after it are read.
+A reader that starts late reads the nearest checkpoint and the few rows after it, not the whole journal. A damaged row
+becomes a view that says so, and the rows after it are still read.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from rawko.runtime.replay.recorded import read_latest
 from rawko.workspace.repository.archive import Archive
 
 PAGE = 500
-"""Rows that are in memory at once."""
+"""Rows that are in memory at a time."""
 
 
 class StepReader:
-    """The steps of a run after a number, in order, as often as there are new ones; made by `open_steps`.
+    """Reads the steps of a run after a number, in order, and later those that were added; made by `open_steps`.
 
     Attributes:
-        fold: What is known after the latest step that was read: the open question, the tokens, the cost.
+        fold: The state after the latest step that was read: the open question, the tokens, the cost.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class StepReader:
         return self._last
 
     async def seek(self, after: int) -> None:
-        """Go on after a step, whose row need not be read: from the checkpoint nearest to it.
+        """Continue after a step, from the nearest checkpoint before it.
 
         Raises:
             ConfigError: The journal cannot be read.
@@ -79,7 +79,7 @@ class StepReader:
                 pass
 
     async def page(self, until: int | None = None) -> Sequence[StepView]:
-        """The next steps, up to `PAGE`; none where there are no more now.
+        """The next steps, at most `PAGE`; empty where there are no more yet.
 
         Raises:
             ConfigError: The journal cannot be read.
@@ -87,7 +87,7 @@ class StepReader:
         return [view for _, view in await self.page_with_rows(until)]
 
     async def page_with_rows(self, until: int | None = None) -> Sequence[tuple[StepRecord | None, StepView]]:
-        """As `page`, each step with its row, which is None where it cannot be read."""
+        """As `page`, with the row of each step; None for a row that cannot be read."""
         end = self._last + PAGE if until is None else min(until, self._last + PAGE)
         found = [
             (one if isinstance(one, StepRecord) else None, self._view(one)) for one in await self._rows(self._last, end)
@@ -97,7 +97,7 @@ class StepReader:
         return found
 
     async def latest(self) -> int:
-        """Number of the latest step that there is.
+        """Number of the latest step in the journal.
 
         Raises:
             ConfigError: The journal cannot be read.
@@ -108,7 +108,7 @@ class StepReader:
             raise ConfigError(str(error)) from error
 
     async def steps(self) -> AsyncIterator[StepView]:
-        """All steps that there are now."""
+        """All steps that the journal has now."""
         while found := await self.page():
             for view in found:
                 yield view
@@ -147,7 +147,7 @@ class StepReader:
 
 
 def _damaged(number: int, why: str) -> StepView:
-    """A row that cannot be read: nothing is known of it but its number."""
+    """The view of a row that cannot be read; it has only a number and the problem."""
     words = line(f"step {number} cannot be read: {why}")
     return StepView(number, 0.0, 0.0, "", "", 0, "", (), (), StepKind.ERROR, words, is_error=True)
 
@@ -163,8 +163,9 @@ async def open_steps(
     """Open a run to read its steps after a number.
 
     Args:
-        also: Gets every row that is read, before its view is made; `then` the view, and what is known after it.
-        begun: Gets the snapshot of the machines that it begins with, where that is not the first step.
+        also: Called with every row, before its view is made; `then` with the view, and the state after it.
+        begun: Called with the snapshot of the machines from which reading starts, if it does not start at the first
+            row.
 
     Raises:
         ConfigError: Its journal cannot be read.
@@ -182,7 +183,7 @@ async def open_steps(
 
 
 def _trees(record: RunRecord) -> Archive | None:
-    """The snapshots; None where they cannot be read: steps are shown without their files."""
+    """The snapshots; None where they cannot be read: views then have no files."""
     try:
         return Archive(record.settings.state_dir / "snapshots")
     except WorkspaceError:

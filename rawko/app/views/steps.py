@@ -1,4 +1,4 @@
-"""One step of a run as people read it: who did what, in which state, with which files, tokens and cost."""
+"""The view of one step of a run, for people: who did what, in which state, with which files, tokens and cost."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ NOTHING_USED: Final = Usage()
 
 
 class StepKind(StrEnum):
-    """What a step is about.
+    """The kind of a step.
 
-    `EVENT` is an event of a chart of the user's own, `TRAVEL` a rewind, a fork or restored files; `PLUMBING` is what
-    machines tell each other, which a list for people leaves out.
+    `EVENT` is an event of a project's own chart, `TRAVEL` a rewind, a fork or restored files; `PLUMBING` is traffic
+    between machines, which lists for people leave out.
     """
 
     START = "start"
@@ -37,34 +37,34 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """One row of a run's journal.
+    """The view of one row of a run's journal.
 
-    `words` and `detail` are one line each, with control characters and hidden characters made visible. All other texts
-    (names of agents and states, paths) are as the journal has them: a face shows them through `visible_line`, or as
-    text nodes.
+    `words` and `detail` are single lines, with control characters and hidden characters made visible. All other texts
+    (names of agents and states, paths) are as the journal has them: an interface shows them through `visible_line`, or
+    as text nodes.
 
     Attributes:
-        number: Of the row; `RUN@number` names the step.
-        seconds: Since the run's first row; `time` is the wall time, in seconds since 1970.
+        number: Number of the row; `RUN@number` addresses the step.
+        seconds: Seconds since the run's first row; `time` is the wall time, in seconds since 1970.
         actor: Path of the machine that took the step; "run" for a rewind, a fork or restored files.
-        agent: Who worked: an agent's name, or "arbiter"; "" where no agent has worked yet.
-        iteration: Agent runs that the arbiter had begun by then; 0 where one agent runs alone.
-        machine: Name of the chart's root state; `states` are the active states that a line for people names,
-            `configuration` all of them.
+        agent: The agent that worked, or "arbiter"; "" where no agent has worked yet.
+        iteration: Number of agent runs that the arbiter had started by then; 0 where one agent runs alone.
+        machine: Name of the chart's root state; `states` are the active states for a line for people, `configuration`
+            all active states.
         words: What was done: `write fizzbuzz.py`, `bash python3 -m pytest -q`, `→ reviewer`.
-        detail: More of it: the last line of a result, a reason, the message of an error; "" for nothing.
-        event: The machine's own name of what happened, as `rawko log --events` shows it.
-        is_error: It failed, or was refused.
-        took_s: Seconds between the step that began what ended here, number `began`, and this one; None where nothing
-            ended, or where the beginning is not known.
-        call_id: Of the tool call that ended or was asked about; its whole result is `rawko show RUN@K --output ID`.
-        usage: Tokens of the calls of models that ended in the step.
-        cost_usd: Of these calls; None where there were none, or where the price of a model is not known.
+        detail: More about it: the last line of a result, a reason, an error message; "" for nothing.
+        event: The name of the event, as `rawko log --events` prints it.
+        is_error: The step's work failed, or was refused.
+        took_s: Seconds from the start of the invocation that ended in the step (in row `began`) to its end; None where
+            none ended, or its start is not known.
+        call_id: The tool call that ended or was asked about; `rawko show RUN@K --output ID` prints its whole result.
+        usage: Tokens of the model calls that ended in the step.
+        cost_usd: Cost of these calls; None where there were none, or where a model's price is unknown.
         snapshot: Commit of the workspace snapshot that was taken; None where none was.
-        files: What the snapshot holds that the one before did not.
-        of_step: Of a snapshot: number of the tool's step whose files it holds.
+        files: Differences between this snapshot and the one before.
+        of_step: For a snapshot: number of the tool's step whose files it holds.
         is_left_behind: A later rewind set the run back to before this step, as far as the reader knew.
-        leaves_behind: Of a rewind: the first and the last number of the steps that it left behind.
+        leaves_behind: For a rewind: the first and the last number of the steps that it left behind.
     """
 
     number: int
@@ -94,7 +94,7 @@ class StepView:
 
     @property
     def tokens_in(self) -> int:
-        """All tokens that were sent, those read from and written to the cache included."""
+        """All tokens that were sent, including those read from and written to the cache."""
         return self.usage.total_tokens - self.usage.output_tokens
 
     @property

@@ -1,7 +1,7 @@
-"""One run as a list shows it: what it was asked, when, how long, how much, what became of it, what it needs.
+"""The view of one run, for lists: its task, times, usage, outcome, and what it waits for.
 
-Of a run that has ended the record and the report say almost all. Of one that is open the journal is read: from the
-latest checkpoint on, never from the first row.
+For an ended run it is made of record and report. For an open run the journal is read, from its latest checkpoint on,
+never from the first row.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rawko.vocabulary.usage import Usage
 from rawko.workspace.repository.archive import Archive
 
 _LOOK_BACK: Final = 50
-"""Rows that are read at once to find the step that asked an open question."""
+"""Rows per read, when the step that asked an open question is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,14 @@ class Need:
     """What a run waits for.
 
     Attributes:
-        kind: clarify, pause, approval, or budget, which is a larger one.
-        text: The question; of an approval what is to be allowed. As it was asked, several lines or none: a face shows
+        kind: clarify, pause, approval, or budget (a larger one).
+        text: The question; for an approval, what is to be allowed. As it was asked, with line ends: an interface shows
             it through `exact_line`, or as text nodes.
-        words: The same in one line, control characters made visible.
-        agent: Who asks.
-        number: Of the step that asked, which an answer may name, so that it answers no later question.
+        words: The text as a single line, with control characters made visible.
+        agent: The agent that asks.
+        number: Number of the step that asked; an answer may name it, so that it cannot answer a later question.
         call: The tool call that an approval is about: {"id", "name", "input"}.
-        folder: In which the agent's next command runs: relative inside the workspace, "" for the workspace itself.
+        folder: The folder of the agent's next command, relative to the workspace; "" for the workspace itself.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class Need:
 
     @property
     def line(self) -> str:
-        """What is asked, in one line, with who asks where another agent has called that one."""
+        """The question as a single line; names the agent if another agent has called it."""
         words = self.words or "for a larger budget"
         return f"{line(self.agent)}: {words}" if len(agents_in(self.agent)) > 1 else words
 
@@ -71,24 +71,26 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """One run.
+    """The view of one run.
 
     Attributes:
-        task: As it was given; `words` is its first line, cut, control characters made visible.
-        agent: The one that runs alone; None under the arbiter.
+        task: As it was given; `words` is the task as a single line, cut, with control characters made visible.
+        agent: The agent that runs alone; None in a run with an arbiter.
         outcome: As `rawko runs` lists it: success, failure, limit, cancelled, needs_person, interrupted, running,
             rewound, damaged.
-        problem: Why it cannot go on, of a damaged one.
-        started: Seconds since 1970, of its first step; None where it has none. `ended` is the time of its latest step.
-        duration_s: At work in all processes together, without the time that people were waited for.
-        needs: What it waits for; None where it waits for nobody.
-        is_at_work: Some process runs it now.
-        iterations: Agent runs; turns of the model where one agent runs alone. None where no report says so.
-        steps: Rows of its journal.
-        cost_usd: None where nothing was counted: no price is known, or no model was asked.
+        problem: For a damaged run: why it cannot be resumed.
+        started: Time of its first step, in seconds since 1970; None where it has none. `ended`: time of its latest
+            step.
+        duration_s: Working time of all its processes, without the time that it waited for people.
+        needs: What it waits for; None where it does not wait.
+        is_at_work: A process is running it now.
+        iterations: Number of agent runs; number of model turns where one agent runs alone. None where no report says
+            so.
+        steps: Number of rows in its journal.
+        cost_usd: None where it is not counted: no price is known, or no model was asked.
         files: Paths that differ between its first snapshot and its last.
-        parent: Of a fork; `continues` is the run that it follows, `forks` are its own.
-        rewinds: Rows of rewinds, each with the step that it went to.
+        parent: For a fork; `continues` is the run that it follows, `forks` are its own forks.
+        rewinds: Rows of rewinds, each with its target step.
     """
 
     id: str
@@ -117,7 +119,7 @@ class RunView:
 
     @property
     def tokens_in(self) -> int:
-        """All tokens that were sent, those read from and written to the cache included."""
+        """All tokens that were sent, including those read from and written to the cache."""
         return self.usage.total_tokens - self.usage.output_tokens
 
     @property
@@ -125,7 +127,7 @@ class RunView:
         return self.usage.output_tokens
 
     def age_s(self, now: float | None = None) -> float | None:
-        """Seconds since it was begun."""
+        """Seconds since its first step."""
         return None if self.started is None else max((time.time() if now is None else now) - self.started, 0.0)
 
     def to_json(self) -> dict[str, Any]:
@@ -160,7 +162,7 @@ class RunView:
 
 
 async def read_run(run: str, current: Settings) -> RunView:
-    """One run.
+    """The view of one run.
 
     Raises:
         ConfigError: There is no such run, or its record cannot be read.
@@ -172,19 +174,19 @@ async def read_runs(current: Settings, damaged: list[str] | None = None) -> list
     """All runs of a workspace, oldest first.
 
     Args:
-        damaged: Gets what is wrong with each of those whose record cannot be read.
+        damaged: Gets the error messages of records that cannot be read.
     """
     records = list_records(current, damaged)
     return await _read(records, current, records)
 
 
 async def read_views(records: Sequence[RunRecord], current: Settings) -> list[RunView]:
-    """The runs of some records, in their order; of forks only those among them are named."""
+    """The views of the runs of some records, in their order; `forks` names only runs among them."""
     return await _read(records, current, records)
 
 
 def needs_first(runs: Sequence[RunView]) -> list[RunView]:
-    """What needs a person first, then what is at work, then the others; the latest first in each."""
+    """Runs that need a person first, then running ones, then the others; each group latest first."""
     latest = sorted(runs, key=lambda one: one.id, reverse=True)
     return sorted(latest, key=lambda one: 0 if one.needs is not None else 1 if one.is_at_work else 2)
 
@@ -199,7 +201,7 @@ async def _read(records: Sequence[RunRecord], current: Settings, all: Sequence[R
             forks.setdefault(one.parent.run, []).append(one.run)
     try:
         journal = open_journal(current)
-    except ConfigError:  # a journal that is damaged hides no run: their records and reports are there
+    except ConfigError:  # with a damaged journal, runs are shown as their records and reports describe them
         journal = None
     try:
         return [await _view(one, journal, broken.get(one.run), tuple(forks.get(one.run, ()))) for one in records]
@@ -218,7 +220,7 @@ async def _view(record: RunRecord, journal: SqlJournal | None, problem: str | No
             times, last = await journal.times(run), await journal.last_seq(run)
             if not has_usage:
                 found = await _of_journal(record, journal, last)
-        except JournalError:  # what its report says is shown all the same
+        except JournalError:  # the run is shown as its report describes it
             pass
     return RunView(
         id=run,
@@ -249,7 +251,7 @@ async def _view(record: RunRecord, journal: SqlJournal | None, problem: str | No
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a report or a journal says; the attributes are those of `RunView`."""
+    """The part of a `RunView` that a report or a journal gives; see there for the fields."""
 
     duration_s: float | None
     needs: Need | None
@@ -277,7 +279,7 @@ def _number(found: Any, make: Callable[[float], Any]) -> Any:
 
 
 async def _of_journal(record: RunRecord, journal: SqlJournal, last: int) -> _Found:
-    """What the journal knows of an open run, from its latest checkpoint on."""
+    """The facts that the journal has about an open run, read from its latest checkpoint on."""
     run = record.run
     try:
         found = await journal.last_checkpoint(run)
@@ -314,7 +316,7 @@ async def _need(asked: Asked, run: str, journal: SqlJournal, last: int) -> Need:
 
 
 async def _asked_in(run: str, journal: SqlJournal, last: int) -> int | None:
-    """The step that asked, where a checkpoint or a rewind stands after it: the latest one that sets a question."""
+    """The latest step that sets a question, for a question that came from a checkpoint or a rewind."""
     until = last
     while until > 0:
         after = max(until - _LOOK_BACK, 0)

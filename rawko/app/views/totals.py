@@ -1,4 +1,4 @@
-"""What a run has used by agent and state, and how often each state was entered; from its steps, one after the other."""
+"""Sums up a run's usage by agent and state, and counts how often each state was entered; step by step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rawko.app.views.steps import StepView
 
 @dataclass(slots=True)
 class Spent:
-    """Tokens, cost in US dollars (None: no price is known), calls of models, and seconds of what ended."""
+    """Tokens, cost in US dollars (None: no price is known), model calls, and seconds of ended invocations."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -37,10 +37,10 @@ class Spent:
 
 @dataclass(slots=True)
 class Totals:
-    """What the steps so far come to.
+    """The sums over the steps so far.
 
     Attributes:
-        by: By agent and the state in which it was begun, such as ("developer", "thinking").
+        by: Usage by agent and state in which the invocation started, such as ("developer", "thinking").
         visits: How often each state was entered, by chart and state.
     """
 
@@ -49,16 +49,16 @@ class Totals:
     _before: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def copy(self) -> Totals:
-        """A copy to go on with from here."""
+        """An independent copy."""
         by = {key: replace(spent) for key, spent in self.by.items()}
         return Totals(by, dict(self.visits), dict(self._before))
 
     def take(self, views: Iterable[StepView], state_of: Callable[[int], str]) -> None:
-        """Take the next steps.
+        """Add the next steps.
 
         Args:
-            state_of: The innermost state after a step of this run, in which what ends now may have begun; "" where
-                the step was not read.
+            state_of: Gives the innermost state after a step, in which an invocation that ends now has started; "" where
+                that step was not read.
         """
         for view in views:
             self._visit(view)

@@ -1,4 +1,4 @@
-"""Tool calls, messages and texts as one short line each."""
+"""Tool calls, messages and other texts as one short line each."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from rawko.vocabulary.agent_path import TASK
 from rawko.vocabulary.visible import visible, visible_line
 
 WORDS_CHARS: Final = 300
-"""The most characters of a line; a face cuts it further to its own width."""
+"""Longest line, in characters; an interface cuts it further to its own width."""
 _SHOWN_INPUTS: Final = (
     *("command", "file_path", "path", "pattern", "query", "url", "summary", "question", "reason", "name"),
 )
-"""The input of a tool that says most, the first that is given."""
+"""Inputs of tools that describe a call best; the first of them that is present is shown."""
 _CONTROL: Final = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])")
 _SPACE: Final = re.compile("[ \t\n\r]+")
 _READ_CHARS: Final = 4 * WORDS_CHARS
-"""Characters of a text that are looked at for its line: a result may have megabytes."""
+"""Characters of a text from which its line is made: a result may have megabytes."""
 
 
 def line(text: object) -> str:
@@ -34,7 +34,7 @@ def line(text: object) -> str:
 
 
 def call_words(call: Any) -> str:
-    """A tool call: its name, and the input that says most.
+    """A tool call in a line: its name, and the input that describes it best.
 
     >>> call_words({"name": "bash", "input": {"command": "python3 -m pytest -q"}})
     'bash python3 -m pytest -q'
@@ -63,12 +63,12 @@ def _plan_words(given: Mapping[str, Any]) -> str:
 
 
 def message_text(message: Any) -> str:
-    """The text that a model's message says, in one line; "" where it only thinks and calls tools."""
+    """The text of a model's message, in one line; "" where it has only thinking and tool calls."""
     return line(" ".join(str(at(block, "text") or "") for block in blocks(message, "text")))
 
 
 def blocks(message: Any, kind: str) -> Iterator[Mapping[str, Any]]:
-    """The blocks of one kind in a message as it goes over the wire."""
+    """The blocks of one kind in a message of the wire format."""
     content = at(message, "content")
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
@@ -78,9 +78,10 @@ def blocks(message: Any, kind: str) -> Iterator[Mapping[str, Any]]:
 
 
 def gist(result: Any) -> str:
-    """The line of a tool's result that says most.
+    """The line of a tool's result that describes it best.
 
-    Of a command the last one and a failing exit code, of a tool that only reads the number of lines, else the first.
+    For a command the last line, with the exit code if it failed; for a read-only tool the number of lines; else the
+    first line.
     """
     content, code = str(at(result, "content") or ""), at(result, "exit_code")
     if at(result, "is_read_only") and not at(result, "is_error") and content:
@@ -96,7 +97,7 @@ def gist(result: Any) -> str:
 
 
 def at(data: Any, *path: str) -> Any:
-    """What lies at a path of keys; None where something of another shape is in the way."""
+    """The value at a path of keys; None where a key is missing or a value on the way is no mapping."""
     for key in path:
         if not isinstance(data, Mapping):
             return None
@@ -105,6 +106,6 @@ def at(data: Any, *path: str) -> Any:
 
 
 def output_lines(tail: str) -> list[str]:
-    """The lines of a command's output as a terminal would leave them: without styles, the last state of each line."""
+    """The lines of a command's output as a terminal shows them: without styles, each line as last overwritten."""
     lines = (line.rstrip("\r").rpartition("\r")[2] for line in _CONTROL.sub("", tail).split("\n"))
     return [visible(line).replace("\t", "    ") for line in lines if line.strip()]
