@@ -1,6 +1,6 @@
 """The snapshots of one workspace: capture, restore, history and differences, for one caller at a time.
 
-Everything here is synchronous and used from one thread at a time; `workspace` puts it behind asyncio.
+Everything here is synchronous and used by one thread at a time; `workspace` offers it to asyncio.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from rawko.workspace.restore.plan import Step, plan
 from rawko.workspace.restore.restore import Restorer
 
 _WEIGHED_EVERY = 1024 * 1024
-"""Room written to until what lies loose is weighed again, which takes a look at each loose object."""
+"""Bytes written before loose objects are measured again; measuring stats each loose object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restoration:
-    """What a restore did, or would do.
+    """The result of a restore, or of its dry run.
 
     Attributes:
-        changes: Paths that change on disk, sorted, with the lines that come and go.
-        safety: Holds the workspace as it was before.
+        changes: Paths that change on disk, sorted, with the lines added and removed.
+        safety: Snapshot of the workspace before.
         now: The workspace afterwards, as the run's latest snapshot; None for a dry run.
     """
 
@@ -59,11 +59,11 @@ class Restoration:
 
 @dataclass(frozen=True, slots=True)
 class Merging(Restoration):
-    """What bringing in changes did, or would do.
+    """The result of a merge, or of its dry run.
 
     Attributes:
-        conflicts: Paths on which both sides have worked.
-        is_refused: Nobody has decided them, or nobody can, since a path is not captured: nothing was changed.
+        conflicts: Paths that both sides have changed.
+        is_refused: The conflicts were not decided, or cannot be, since a path is not captured: nothing was changed.
     """
 
     conflicts: tuple[Conflict, ...] = ()
@@ -73,8 +73,8 @@ class Merging(Restoration):
 class SnapshotStore:
     """Snapshots of a workspace in a private bare repository (AL-010, C-52); made by `open`.
 
-    Capturing only reads the workspace, only `restore` changes files, and nothing is ever written into a `.git` of the
-    user's.
+    Capturing only reads the workspace, only `restore` and `merge` change files, and nothing is ever written to a `.git`
+    of the user.
 
     Attributes:
         root: The workspace, without links in its path.
@@ -101,7 +101,7 @@ class SnapshotStore:
         self._run_lock.acquire(f"run {run!r} of the snapshot store {str(state_dir)!r}")
         try:
             self._repository = open_repository(state_dir)
-            self._cleanings = -1  # One may happen before the first operation holds the store.
+            self._cleanings = -1  # A cleaning may happen before the first operation locks the store.
             self._objects = Objects(self._repository)
             self._history = History(self._repository, self._objects, run)
             self._looker = Looker(root, self._objects, excluded=excluded, max_file_bytes=max_bytes)
@@ -133,19 +133,20 @@ class SnapshotStore:
         max_file_bytes: int = MAX_FILE_BYTES,
         packs: PackStore | None = None,
     ) -> SnapshotStore:
-        """Open the snapshots of a run, or begin them.
+        """Open the snapshots of a run, or start them.
 
         Args:
-            workspace: The folder that is captured; it need not be a git repository.
-            state_dir: Where the private repository lies; made if there is none. Runs of one workspace share it. It is
-                never captured, should it lie inside the workspace.
+            workspace: The folder to capture; it need not be a git repository.
+            state_dir: Folder of the private repository; created if it does not exist. Runs of one workspace share it.
+                It is never captured, even if it is inside the workspace.
             run: Names the chain of snapshots, `refs/rawko/<run>`.
             exclude: Further folders and files that are never captured.
             max_file_bytes: Larger files are skipped.
-            packs: Where each snapshot is sent to before it is given back; None: nowhere.
+            packs: Store to which each snapshot is sent before `capture` returns; None: none.
 
         Raises:
-            WorkspaceError: The workspace is no folder, the state folder is not ours, or the run is open elsewhere.
+            WorkspaceError: The workspace is no folder, the state folder is another user's, or the run is open
+                elsewhere.
         """
         root = Path(workspace).resolve()
         if not root.is_dir():
@@ -160,7 +161,7 @@ class SnapshotStore:
 
     @property
     def counters(self) -> Counters:
-        """What looking at the workspace has cost since the store was opened."""
+        """Costs of scanning the workspace since the store was opened."""
         return self._looker.counters
 
     @property
@@ -169,10 +170,10 @@ class SnapshotStore:
         return self._history.last
 
     def send(self) -> None:
-        """Send what is new to the store of packs, where there is one; see `packs.sending`.
+        """Send new objects to the store of packs, if there is one; see `packs.sending`.
 
         Raises:
-            WorkspaceError: That store refuses for longer than a moment.
+            WorkspaceError: That store keeps refusing.
         """
         if self._sender is not None and self._is_open:
             with self._store_lock.shared():
@@ -186,16 +187,16 @@ class SnapshotStore:
         the last one is returned again, with the new label.
 
         Args:
-            touched: Workspace-relative paths that may have changed: only these are looked at (and what lies beneath),
-                at a cost that does not grow with the workspace. None looks at everything, and so does the first
-                capture after opening or after a failure, because nobody knows what happened before.
+            touched: Workspace-relative paths that may have changed: only these and everything beneath them are scanned,
+                at a cost that does not depend on the size of the workspace. None scans everything, and so does the
+                first capture after opening or after a failure, since earlier changes are unknown then.
 
         Raises:
             WorkspaceError: A path is not workspace-relative, the workspace is gone, or the store cannot be written.
         """
         with self._workspace_lock.shared(), self._working() as mirror:
             paths = None if touched is None else [to_parts(path) for path in touched]
-            # Cleared before looking: a doubt that comes up meanwhile holds for the next capture.
+            # Cleared before the scan: a `doubt` during it holds for the next capture.
             is_doubtful, self._is_doubtful = self._is_doubtful, False
             if paths is None or is_doubtful:
                 self._scan(mirror)
@@ -229,25 +230,26 @@ class SnapshotStore:
         is_set_back: bool = False,
         begin: Callable[[Snapshot], None] | None = None,
     ) -> Restoration:
-        """Make the files what they were in a snapshot, of this run or another one of the store.
+        """Restore the files of a snapshot, of this run or another run of the store.
 
-        The workspace is captured before, so nothing that was not yet captured is lost; ignored files are not touched.
-        A process that is killed meanwhile leaves a note, and the next `open` of the run finishes the work.
+        The workspace is captured before, so that no uncaptured change is lost; ignored files are not touched. A process
+        that is killed meanwhile leaves a record, and the next `open` of the run finishes the restore.
 
         Args:
-            trust: Believe that nothing has changed since the last capture, and do not look at everything first. A file
-                that is to be replaced is still compared with what was captured.
-            dry_run: Only tell what would change.
-            allow_skipped: Restore a snapshot that was not completely captured, too; what it skipped is left alone.
-            row: Of the journal, in which the restore will stand; `self.row` where it gets none.
+            trust: Assume that nothing has changed since the last capture, instead of scanning everything first. A file
+                to be replaced is still compared with its captured contents.
+            dry_run: Only report the changes.
+            allow_skipped: Restore a snapshot that was captured incompletely, too; the paths that it skipped are left
+                alone.
+            row: Journal row of the restore; `self.row` by default.
             is_set_back: The journal knows no later snapshot; see `history.Link`.
-            begin: Told of the snapshot that holds the workspace as it is, before the first file is touched; what it
-                raises leaves everything as it was.
+            begin: Called with the snapshot of the present workspace before the first file is changed; if it raises,
+                nothing is changed.
 
         Raises:
-            WorkspaceError: Before anything is touched: the snapshot is incomplete or damaged, an uncaptured file is in
-                the way, or a file has changed meanwhile. Half-way: the system refuses; the message names the snapshot
-                that holds the files as they were.
+            WorkspaceError: Before any change: the snapshot is incomplete or damaged, an uncaptured file is in the way,
+                or a file has changed meanwhile. During the changes: the system refuses; the message names the snapshot
+                of the files as they were.
         """
         if snapshot.skipped and not allow_skipped:
             raise WorkspaceError(
@@ -283,18 +285,18 @@ class SnapshotStore:
         row: int | None = None,
         begin: Callable[[Snapshot, Snapshot], None] | None = None,
     ) -> Merging:
-        """Bring the changes between two snapshots, of any run of the store, into the files as they are.
+        """Merge the changes between two snapshots, of any run of the store, into the present files.
 
-        The workspace is captured before. A conflict that nobody decides leaves everything as it is. A process that is
-        killed meanwhile leaves a note, as with `restore`.
+        The workspace is captured before. An undecided conflict leaves everything unchanged. A process that is killed
+        meanwhile leaves a record, as with `restore`.
 
         Args:
-            label: Names what is brought in.
-            only: Files and folders to bring in; all where there are none.
-            prefer: Whose file is taken where there is a conflict.
-            dry_run: Only tell what would change.
+            label: Names the changes.
+            only: Files and folders to merge; empty for all.
+            prefer: The side whose file is taken in a conflict.
+            dry_run: Only report the changes.
             row: As for `restore`.
-            begin: Told of the files as they are and as they will be, before the first one is touched.
+            begin: Called with the snapshots before and after the merge, before the first file is changed.
 
         Raises:
             WorkspaceError: As for `restore`.
@@ -311,7 +313,7 @@ class SnapshotStore:
             if dry_run or not steps:
                 return Merging(changes, safety, None, merged.conflicts)
             self.row = self.row if row is None else row
-            # Referenced before the first file changes: nothing drops it, should this process be killed.
+            # Referenced before the first file changes, so that no cleaning drops it if this process is killed.
             target = self._history.add(bytes.fromhex(merged.tree), f"adopted {label}", safety.skipped, row=self.row)
             if begin is not None:
                 begin(safety, target)
@@ -323,7 +325,7 @@ class SnapshotStore:
     def _planned(
         self, mirror: Mirror, target: Snapshot
     ) -> tuple[Sequence[Step], Mapping[Parts, bytes], tuple[FileChange, ...]]:
-        """What has to change on disk, checked; the trees afterwards; and the changes for people."""
+        """The checked steps of a restore; the trees afterwards; and the changes with their line counts."""
         todo = plan(self._objects, mirror.root, _tree_of(target), left_alone=target.skipped)
         self._checker.check(todo.steps)
         return todo.steps, todo.trees, diff.changes_of(self._repository, self._objects, todo.steps)
@@ -358,7 +360,7 @@ class SnapshotStore:
             self.restore(target, allow_skipped=True)
 
     def doubt(self) -> None:
-        """Look at everything at the next capture, whatever the hints: somebody may have missed telling of a change."""
+        """Scan everything at the next capture, whatever its hints: a change may have gone unreported."""
         self._is_doubtful = True
 
     def log(self) -> list[Snapshot]:
@@ -366,7 +368,7 @@ class SnapshotStore:
         return list(self._history)[::-1]
 
     def chain(self, known: str | None) -> tuple[Link, ...]:
-        """Snapshots of the run with their places in its journal, oldest first: from a commit on, or all of them."""
+        """Snapshots of the run with their journal rows, oldest first: from the commit `known` on, or all."""
         return newest(self._history.links(), known)
 
     def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
@@ -374,31 +376,31 @@ class SnapshotStore:
         return diff.changes(self._repository, self._objects, before, after)
 
     def step_changes(self, first: str, before: str, after: str) -> tuple[StepChange, ...]:
-        """What the paths that a step has written have come to since a first tree. See `diff.step_changes`."""
+        """The paths that a step has written, compared with a first tree. See `diff.step_changes`."""
         return diff.step_changes(self._repository, self._objects, first, before, after)
 
     def diff(self, before: str, after: str, paths: Collection[str] | None = None) -> bytes:
-        """Unified diff between two trees (or snapshots' commits), of some paths or of all. See `diff.unified`."""
+        """Unified diff between two trees (or snapshots' commits), for some paths or for all. See `diff.unified`."""
         return diff.unified(self._repository, self._objects, before, after, paths)
 
     @property
     def is_weighing_due(self) -> bool:
-        """Whether so much was written since the last look that what lies loose may be much."""
+        """Whether enough was written since the last measurement that loose objects may be many."""
         is_due = self._weighed_at is None or self._objects.written - self._weighed_at >= _WEIGHED_EVERY
         return self._is_open and is_due
 
     def pack_if_many(self) -> bool:
-        """Pack what lies loose in the store if it is much; whether that was done. See `packing.pack_if_many`."""
+        """Pack the loose objects of the store if there are many; whether that was done. See `packing.pack_if_many`."""
         if not self.is_weighing_due:
             return False
         self._weighed_at = self._objects.written
         return pack_if_many(self._state, self._repository)
 
     def close(self, *, is_cleaning: bool = True) -> None:
-        """Give the run back. Safe to call twice.
+        """Release the run. Safe to call twice.
 
         Args:
-            is_cleaning: Clean the store if there is much to clean; not where somebody waits.
+            is_cleaning: Clean the store if it has many loose objects; False if a caller is waiting.
         """
         if self._is_open:
             self._is_open = False
@@ -419,10 +421,10 @@ class SnapshotStore:
 
     @contextmanager
     def _working(self) -> Iterator[Mirror]:
-        """The mirror, held against a concurrent clean-up; after a failure half-way it is read anew.
+        """Yield the mirror, with the store locked against a cleaning; after a failure the mirror is loaded anew.
 
-        What was written and not committed is not kept by any reference: a clean-up may drop it, so the mirror must not
-        go on believing in it. And the hints of the failed capture are lost, so the next one looks at everything.
+        Objects that were written but not committed are referenced by nothing: a cleaning may drop them, so the mirror
+        must not rely on them. And the hints of the failed capture are lost, so the next capture scans everything.
         """
         if not self._is_open:
             raise WorkspaceError("the snapshot store is closed; open it again")
@@ -438,7 +440,7 @@ class SnapshotStore:
         self._mirror = mirror
 
     def _see_cleanings(self) -> None:
-        """After a cleaning, by whomever, nothing is believed to be stored because it once was."""
+        """After a cleaning by any process, reopen the repository: cached objects may have been dropped."""
         found = cleanings(self._repository)
         if found != self._cleanings:
             self._cleanings = found
@@ -462,7 +464,7 @@ def _tree_of(snapshot: Snapshot) -> bytes:
 
 
 def _inside(root: Path, folders: Iterable[Path]) -> frozenset[Parts]:
-    """Those folders that lie in the root, as the root sees them."""
+    """Those folders that are inside the root, relative to it."""
     return frozenset(
         tuple(os.fsencode(part) for part in folder.relative_to(root).parts)
         for folder in folders

@@ -1,4 +1,4 @@
-"""The Workspace port over a snapshot store: one thread of its own, so that the event loop never waits for a disk."""
+"""The Workspace port for a snapshot store: calls run in one thread, so that the event loop never waits for a disk."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Result = TypeVar("Result")
 class SnapshotWorkspace:
     """A workspace with snapshots, for asyncio; implements `rawko.runtime.ports.Workspace`.
 
-    Calls are answered one after the other. A cancelled call that has begun is finished in its thread (the store stays
-    consistent), one that has not begun is dropped; either way the next capture looks at everything, since the hints of
-    the cancelled one may be lost.
+    Calls are processed one after the other. A cancelled call that has begun is finished in its thread (the store stays
+    consistent), one that has not begun is dropped; in both cases the next capture scans everything, since the hints of
+    the cancelled call may be lost.
 
     Attributes:
-        row: The latest row of the run's journal, for whoever keeps one; see `SnapshotStore.row`.
+        row: The latest row of the run's journal, set by the run; see `SnapshotStore.row`.
     """
 
     def __init__(self, store: SnapshotStore, thread: ThreadPoolExecutor | None = None) -> None:
@@ -88,7 +88,7 @@ class SnapshotWorkspace:
         try:
             snapshot, is_weighing_due = await self._run(capture)
             if is_weighing_due and not self._is_closed:
-                self._thread.submit(self._store.pack_if_many)  # nobody waits for it but the next call
+                self._thread.submit(self._store.pack_if_many)  # only the next call waits for it
             return snapshot
         except asyncio.CancelledError:
             self._store.doubt()
@@ -105,7 +105,7 @@ class SnapshotWorkspace:
         is_set_back: bool = False,
         begin: Callable[[Snapshot], None] | None = None,
     ) -> Restoration:
-        """Make the files what they were in a snapshot; see `SnapshotStore.restore`. Once begun, it is finished."""
+        """Restore the files of a snapshot; see `SnapshotStore.restore`. Once begun, it is completed."""
         before = self.row
 
         def restore() -> Restoration:
@@ -136,8 +136,9 @@ class SnapshotWorkspace:
         row: int | None = None,
         begin: Callable[[Snapshot, Snapshot], None] | None = None,
     ) -> Merging:
-        """Bring the changes between two snapshots into the files; see `SnapshotStore.merge`. Once begun, it is
-        finished."""
+        """Merge the changes between two snapshots into the files; see `SnapshotStore.merge`. Once begun, it is
+        completed.
+        """
         before = self.row
 
         def bring_in() -> Merging:
@@ -151,8 +152,7 @@ class SnapshotWorkspace:
         return await self._run(bring_in)
 
     async def reset(self, to: Snapshot | None = None) -> None:
-        """Bring the files back to a snapshot, the latest of the run by default; before the first one there is nothing
-        to do."""
+        """Restore the files of a snapshot, by default the run's latest; does nothing before the first one."""
         target = to or await self._run(lambda: self._store.last)
         if target is not None:
             await self.restore(target, allow_skipped=True)
@@ -162,12 +162,13 @@ class SnapshotWorkspace:
         return await self._run(lambda: self._store.changes(before, after))
 
     async def step_changes(self, first: str, before: str, after: str) -> Sequence[StepChange]:
-        """What the paths that a step has written have come to since a first tree, sorted by path."""
+        """The paths that a step has written, compared with a first tree, sorted by path."""
         return await self._run(lambda: self._store.step_changes(first, before, after))
 
     async def diff(self, before: str, after: str, paths: Collection[str] | None = None) -> str:
-        """Unified diff between two trees, of some paths or of all, as git prints it; bytes that are not UTF-8 appear as
-        `\\xNN`."""
+        """Unified diff between two trees, for some paths or for all, as git prints it; bytes that are not UTF-8
+        appear as `\\xNN`.
+        """
         text = await self._run(lambda: self._store.diff(before, after, paths))
         return text.decode("utf-8", "backslashreplace")
 
@@ -176,11 +177,11 @@ class SnapshotWorkspace:
         return await self._run(self._store.log)
 
     async def chain(self, known: str | None) -> tuple[Link, ...]:
-        """Snapshots of the run with their places in its journal; see `SnapshotStore.chain`."""
+        """Snapshots of the run with their journal rows; see `SnapshotStore.chain`."""
         return await self._run(lambda: self._store.chain(known))
 
     async def aclose(self, *, is_cleaning: bool = True) -> None:
-        """Finish what has begun and give the run back. Safe to call twice.
+        """Finish running calls and release the run. Safe to call twice.
 
         Args:
             is_cleaning: See `SnapshotStore.close`.
@@ -190,7 +191,7 @@ class SnapshotWorkspace:
 
             def close() -> None:
                 try:
-                    self._store.send()  # what was written beside the snapshots since the last one: the report
+                    self._store.send()  # files written since the last snapshot: the report
                 finally:
                     self._store.close(is_cleaning=is_cleaning)
 
@@ -217,6 +218,6 @@ def _thread() -> ThreadPoolExecutor:
 
 
 def _close_unwanted(opening: Future[SnapshotStore]) -> None:
-    """Give back a store that was opened for somebody who no longer waits for it."""
+    """Close a store whose caller was cancelled while it was opened."""
     if not opening.cancelled() and opening.exception() is None:
         opening.result().close()

@@ -1,9 +1,9 @@
-"""Git objects of the private store: blobs and trees in, blobs and trees out, as raw bytes.
+"""Git objects of the private store: writes and reads blobs and trees, as raw bytes.
 
-Trees are written raw, because pygit2's builder refuses names that are not UTF-8. Objects are written here, not by
-libgit2: it makes and removes a file also for what is there already, looks through the folder of packs for each, and
-holds Python's lock meanwhile. Large files are compressed and hashed in pieces.
-References and commits are `repository`'s.
+Trees are written raw, because pygit2's builder refuses names that are not UTF-8. Objects are written here and not by
+libgit2, which creates and removes a file even for an object that exists, searches the folder of packs for each, and
+holds Python's lock meanwhile. Large files are compressed and hashed in pieces. References are in `references`, commits
+in `history`.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _ENTRIES = re.compile(rb"(?:[0-7]+ [^\0]*\0.{20})*", re.DOTALL)
 _NAMES: Final = {ObjectType.BLOB: b"blob", ObjectType.TREE: b"tree", ObjectType.COMMIT: b"commit"}
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _KEPT_BYTES: Final = 64 * 1024
-"""Larger objects are not kept in memory, and neither is what comes after `_KEPT_IN_ALL`."""
+"""Larger objects are not kept in memory, and no further ones once `_KEPT_IN_ALL` is reached."""
 _KEPT_IN_ALL: Final = 4 * 1024 * 1024
 _BLOCK = 4096
 PIECE_BYTES = 1 << 20
 STREAM_FROM_BYTES = 1 << 18
-"""Files from this size on are streamed; below, one call of pygit2 is quicker."""
+"""Files of this size or more are streamed; for smaller ones a single call is faster."""
 
 
 TreeEntry: TypeAlias = tuple[bytes, int, bytes]
@@ -56,11 +56,11 @@ _Kept: TypeAlias = tuple[ObjectType, bytes]
 
 
 class Unreadable(Exception):
-    """A file of the workspace cannot be read to its end; nothing was stored."""
+    """A file of the workspace could not be read completely; nothing was stored."""
 
 
 def reason_of(error: Exception) -> str:
-    """Why the system or libgit2 refused, without the number and the path that Python adds."""
+    """The reason given by the system or libgit2, without the number and the path that Python adds."""
     return getattr(error, "strerror", None) or str(error)
 
 
@@ -68,8 +68,8 @@ class Objects:
     """The object database of one repository.
 
     Attributes:
-        written: Room that what was given to it to store may take at most: bytes before they are compressed, in whole
-            blocks, since each object is a file at first.
+        written: Upper bound of the disk space used by the objects passed to it for storing: bytes before compression,
+            in whole blocks, since each object is first a file of its own.
     """
 
     def __init__(self, repository: pygit2.Repository) -> None:
@@ -81,11 +81,11 @@ class Objects:
         self.use(repository)
 
     def use(self, repository: pygit2.Repository) -> None:
-        """Go on with a fresh view of the same repository."""
+        """Continue with a reopened repository."""
         self._odb = repository.odb
 
     def write_blob(self, data: bytes) -> bytes:
-        """Store contents exactly as they are; the 20 bytes of their id.
+        """Store contents unchanged; return the 20 bytes of their id.
 
         Raises:
             WorkspaceError: The store cannot be written.
@@ -93,7 +93,8 @@ class Objects:
         return self._write(ObjectType.BLOB, data)
 
     def write_file(self, descriptor: int, size: int) -> bytes | None:
-        """Store what an open file holds; the 20 bytes of its id, or None if it does not hold exactly `size` bytes.
+        """Store the contents of an open file; return the 20 bytes of the id, or None if the file does not have exactly
+        `size` bytes.
 
         Raises:
             Unreadable: The file cannot be read.
@@ -105,7 +106,7 @@ class Objects:
         return self._write_stream(descriptor, size)
 
     def _write_stream(self, descriptor: int, size: int) -> bytes | None:
-        # Twice through a new file: hashing is cheap, and most files that are looked at are stored already.
+        # Read twice before a new file is written: hashing is cheap, and most scanned files are stored already.
         header = b"blob %d\0" % size
         digest = hashlib.sha1(header, usedforsecurity=False)
         left = size
@@ -155,15 +156,15 @@ class Objects:
         return oid
 
     def keep_latest(self) -> None:
-        """Keep small objects that are written from here on in memory, until the call of this after the next one."""
+        """Keep small objects that are written from now on in memory, until the second next call of this method."""
         self._latest = ({}, {} if self._latest is None else self._latest[0])
         self._kept_bytes = 0
 
     def latest(self, oid: bytes) -> tuple[ObjectType, bytes]:
-        """Kind and contents of an object: from memory where it was written lately.
+        """Kind and contents of an object; from memory if it was written recently.
 
         Raises:
-            KeyError: There is no such object, or it is damaged.
+            KeyError: The object does not exist, or is damaged.
         """
         for kept in self._latest or ():
             if (found := kept.get(oid)) is not None:
@@ -178,7 +179,7 @@ class Objects:
         )
 
     def write_tree(self, entries: Iterable[TreeEntry]) -> bytes:
-        """Store a tree, in git's order (folders sort as if their name ended in `/`); the 20 bytes of its id."""
+        """Store a tree, in git's order (folders sort as if their name ended in `/`); return the 20 bytes of its id."""
         lines = {
             name + b"/" if mode == MODE_FOLDER else name: b"%b%b\0%b" % (_SPELLED[mode], name, oid)
             for name, mode, oid in entries
@@ -186,7 +187,7 @@ class Objects:
         return self._write(ObjectType.TREE, b"".join([lines[name] for name in sorted(lines)]))
 
     def write_commit(self, data: bytes) -> bytes:
-        """Store a commit, whose contents are ready; the 20 bytes of its id.
+        """Store a commit with the given contents; return the 20 bytes of its id.
 
         Raises:
             WorkspaceError: The store cannot be written.
@@ -197,15 +198,16 @@ class Objects:
         """The entries of a tree.
 
         Raises:
-            KeyError: There is no such object, or it is no tree.
+            KeyError: The object does not exist, or is no tree.
         """
-        return tree_entries(oid, b"" if oid == EMPTY_TREE else self.read(oid))  # git knows it without a file
+        # Git knows the empty tree without a file
+        return tree_entries(oid, b"" if oid == EMPTY_TREE else self.read(oid))
 
     def read(self, oid: bytes) -> bytes:
         """The contents of any object.
 
         Raises:
-            KeyError: There is no such object, or it is damaged.
+            KeyError: The object does not exist, or is damaged.
         """
         for folder, _ in self._stores:
             found = read_loose(folder, oid)
@@ -218,10 +220,10 @@ class Objects:
             raise Damaged(f"the object {oid.hex()[:12]} is damaged: {error}") from error
 
     def check(self, oid: bytes) -> None:
-        """Make sure that libgit2 can read an object.
+        """Check that libgit2 can read an object.
 
         Raises:
-            KeyError: There is no such object, or it is damaged.
+            KeyError: The object does not exist, or is damaged.
         """
         if all(read_loose(folder, oid) is None for folder, _ in self._stores):
             self._check_packs()
@@ -229,7 +231,7 @@ class Objects:
                 raise KeyError(f"the object {oid.hex()[:12]} is missing")
 
     def damaged(self, oids: Collection[bytes]) -> set[bytes]:
-        """Those of many objects that libgit2 cannot read: as `check`, at a fraction of its cost for what is packed."""
+        """The objects among many that libgit2 cannot read: as `check`, but much cheaper for packed objects."""
         loose = {oid for folder, _ in self._stores for oid in _loose_in(folder)}
         is_packed_whole = True
         try:
@@ -257,10 +259,10 @@ class Objects:
 
 
 def tree_entries(oid: bytes, data: bytes) -> list[TreeEntry]:
-    """What the contents of a tree say.
+    """The entries of a tree, parsed from its contents.
 
     Raises:
-        KeyError: They are none of a tree.
+        KeyError: The contents are not those of a tree.
     """
     if _ENTRIES.fullmatch(data) is None:
         raise KeyError(f"{oid.hex()} is no tree")
@@ -268,7 +270,7 @@ def tree_entries(oid: bytes, data: bytes) -> list[TreeEntry]:
 
 
 def _make_file(new: str, folder: str, target: str, data: bytes) -> None:
-    """Make a file of its whole contents: under another name, then renamed."""
+    """Write a file under a temporary name, then rename it."""
     descriptor = os.open(new, _NEW, 0o444)
     try:
         try:
@@ -294,7 +296,7 @@ def _in_blocks(size: int) -> int:
 
 
 def _loose_in(folder: Path) -> Iterator[bytes]:
-    """The ids of the objects that lie by themselves."""
+    """The ids of the loose objects."""
     for number in range(256):
         try:
             names = os.listdir(f"{folder}/{number:02x}")  # noqa: PTH208 - thousands of names, and no more than names
@@ -303,13 +305,13 @@ def _loose_in(folder: Path) -> Iterator[bytes]:
         for name in names:
             try:
                 oid = bytes.fromhex(f"{number:02x}{name}")
-            except ValueError:  # a rest of a process that was killed
+            except ValueError:  # a partial file of a killed process
                 continue
             yield oid
 
 
 def _alternates(folder: Path) -> list[Path]:
-    """Where a store finds further objects; only one that is thrown away has any."""
+    """Further object folders of a store; only temporary stores have any."""
     try:
         lines = (folder / "info" / "alternates").read_bytes().splitlines()
     except OSError:
@@ -332,7 +334,7 @@ def _pack(file: IO[bytes], header: bytes, descriptor: int, size: int) -> bytes |
 
 
 def _pieces(descriptor: int, size: int) -> Iterator[bytes]:
-    """The contents of an open file from its start, in pieces; at most one byte more than `size`.
+    """The contents of an open file from its start, in pieces; at most `size` + 1 bytes.
 
     Raises:
         Unreadable: The file cannot be read.

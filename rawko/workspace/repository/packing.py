@@ -1,16 +1,16 @@
-"""Packing the private store, and dropping what no run needs: the only thing that ever removes an object.
+"""Packs the private store, and drops objects that no run needs; nothing else ever removes an object.
 
-It holds the store alone, so no capture or restore is under way anywhere; what a store believes in between its
-operations is committed, hence reachable. New packs are read back and flushed before anything is removed, and a process
-that is killed meanwhile leaves nothing worse than a file that the next cleaning removes.
+A cleaning locks the store exclusively, so no capture or restore is running; the objects that a store relies on between
+its operations are committed, hence reachable. New packs are read back and flushed before anything is removed, and a
+process that is killed meanwhile leaves at worst a file that the next cleaning removes.
 
     a run grows      loose objects      packs
                      4 MiB              13 MB
     pack_if_many     0                  13 MB, 0.1 MB
-    again            0                  13 MB, 0.1 MB, 0.1 MB   joined, since neither is twice the other: see `joining`
+    again            0                  13 MB, 0.1 MB, 0.1 MB   merged, since neither is twice the other: see `joining`
                      0                  13 MB, 0.15 MB
 
-So a store never takes more than twice what it would if all of it were packed at once, and 4 MiB.
+So a store never takes more than twice the space of a single pack of all objects, plus 4 MiB.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from rawko.workspace.repository.repository import mark_cleaned, open_repository,
 _HEX = frozenset("0123456789abcdef")
 _NEW = "rawko-new"
 _LOOSE_BYTES = 4 * 1024 * 1024
-"""What may lie loose in any case, in whole blocks."""
+"""Space that loose objects may always take, in whole blocks."""
 _LOOSE_SHARE = 3
-"""And a third of what the packs take: these take up to 1.5 times what one pack would."""
+"""Loose objects may take a third of the packs' space, too; the packs take up to 1.5 times that of a single pack."""
 _AUTO_PER_FOLDER = 27
 """As git's gc.auto: ids are even, so 27 objects in one of 256 folders mean about 6,900 in all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What a cleaning did.
+    """The result of a cleaning.
 
     Attributes:
-        packed: Objects that lay one by one and are in a pack now.
-        dropped: Objects that no run needed.
-        bytes_before: What the objects took on disk, in whole blocks.
+        packed: Number of loose objects that are in a pack now.
+        dropped: Number of objects that no run needed.
+        bytes_before: Space of all objects on disk before, in whole blocks.
         bytes_after: The same afterwards.
     """
 
@@ -60,15 +60,15 @@ class Cleaned:
 
 
 def clean(state_dir: str | os.PathLike[str], *, forget: Iterable[str] = ()) -> Cleaned:
-    """Pack the snapshots of all runs of a state folder, and drop what none of them needs.
+    """Pack the snapshots of all runs of a state folder, and drop objects that none of them needs.
 
     Args:
-        state_dir: As `SnapshotStore.open` takes it. Runs may be open; they wait.
-        forget: Runs whose snapshots are given up first. A run that is not there is no error.
+        state_dir: As for `SnapshotStore.open`. Runs may be open; they wait meanwhile.
+        forget: Runs whose snapshots are dropped first. An unknown run is no error.
 
     Raises:
-        WorkspaceError: A run to forget is open, or was killed while its files were being restored; or the store is
-            damaged or cannot be written. No object was removed.
+        WorkspaceError: A run to forget is open, or was killed during a restore; or the store is damaged or cannot be
+            written. No object was removed.
     """
     state = prepare(Path(state_dir))
     runs = [check_run(run) for run in forget]
@@ -85,9 +85,9 @@ def clean(state_dir: str | os.PathLike[str], *, forget: Iterable[str] = ()) -> C
 
 
 def clean_if_many(state_dir: Path, repository: pygit2.Repository) -> None:
-    """Clean a prepared state folder if many objects lie one by one and nobody is at work in it just now.
+    """Clean a prepared state folder if it has many loose objects and no other process uses it now.
 
-    It is a kindness to the disk: whatever stands in its way is left for the next time.
+    Only saves space: any failure is ignored, and the next call tries again.
     """
     try:
         if len(os.listdir(Path(repository.path, "objects", "17"))) < _AUTO_PER_FOLDER:  # noqa: PTH208 - only counted
@@ -100,10 +100,10 @@ def clean_if_many(state_dir: Path, repository: pygit2.Repository) -> None:
 
 
 def pack_if_many(state_dir: Path, repository: pygit2.Repository) -> bool:
-    """Pack what lies loose if it is much and nobody is at work in the store; whether that was done.
+    """Pack loose objects if there are many and no other process uses the store; whether that was done.
 
-    Nothing is searched for and nothing dropped: it costs what the loose objects cost, and now and then what small packs
-    cost that are joined. A run calls it as it grows.
+    Drops nothing: the cost depends on the loose objects, and occasionally on small packs that are merged. A run calls
+    this while it grows.
     """
     try:
         if not _is_heavy(Path(repository.path, "objects")):
@@ -122,7 +122,7 @@ def pack_if_many(state_dir: Path, repository: pygit2.Repository) -> bool:
 
 
 def _is_heavy(objects: Path) -> bool:
-    """Whether loose objects take more room than may lie loose."""
+    """Whether loose objects take more space than they may."""
     packed, loose = 0, 0
     for folder in os.scandir(objects):
         if folder.name == "pack" or (len(folder.name) == 2 and _HEX.issuperset(folder.name)):
@@ -164,7 +164,7 @@ def _forget(repository: pygit2.Repository, name: str) -> None:
 
 
 class _Cleaner:
-    """One cleaning of one repository, which nobody else uses meanwhile."""
+    """One cleaning of one repository, which no other process uses meanwhile."""
 
     def __init__(self, repository: pygit2.Repository) -> None:
         self._repository = repository
@@ -180,7 +180,7 @@ class _Cleaner:
             is_whole = not packed <= needed
             todo = needed if is_whole else (loose & needed) - packed
             kept = self._pack(todo) if todo else None
-            # From here on nobody else may believe in what it has seen of the store.
+            # From here on, other stores must reopen the repository.
             mark_cleaned(self._repository)
             if is_whole:
                 self._drop_packs(self._names() - {kept})
@@ -199,7 +199,7 @@ class _Cleaner:
             raise WorkspaceError(f"the snapshot store cannot be cleaned: {error}", path=str(self._folder)) from error
 
     def pack_loose(self) -> None:
-        """Put all loose objects that are whole into one pack more, and join packs of about the same size."""
+        """Pack all undamaged loose objects into a new pack, and merge packs of about the same size."""
         try:
             self._drop_rests()
             objects = Objects(self._repository)
@@ -208,7 +208,7 @@ class _Cleaner:
                 try:
                     objects.check(oid)
                     loose.append(oid)
-                except KeyError:  # damaged: it stays where it is, and is told when it is needed
+                except KeyError:  # damaged: leave it; a reader that needs it reports it
                     continue
             if loose:
                 self._pack(loose)
@@ -220,14 +220,14 @@ class _Cleaner:
             raise WorkspaceError(f"the snapshot store is damaged: {error}; nothing was removed") from error
 
     def _names(self) -> set[str]:
-        """The packs, without ending."""
+        """Names of the packs, without ending."""
         return {file.stem for file in self._packs.glob("*.idx")}
 
     def _join(self) -> None:
-        """Make one pack of those that are too many for their sizes; see `joining`.
+        """Merge packs that are too many for their sizes; see `joining`.
 
-        The new one is in place before the old ones go: who is killed in between leaves objects that lie twice, and the
-        next joining, which finds packs of about the same size, makes one of them again.
+        The new pack is in place before the old ones are removed: if the process is killed in between, objects are
+        stored twice, and the next merge, which finds packs of about the same size, merges them again.
         """
         todo = joining({name: (self._packs / f"{name}.pack").stat().st_size for name in self._names()})
         if not todo:
@@ -239,7 +239,7 @@ class _Cleaner:
         self._drop_packs(todo - {kept})
 
     def _drop_rests(self) -> None:
-        """Remove what killed processes left: half-written objects, and packs without an index."""
+        """Remove files of killed processes: partial objects, and packs without an index."""
         shutil.rmtree(self._folder / _NEW, ignore_errors=True)
         for file in self._folder.glob("**/tmp_obj*"):
             file.unlink()
@@ -261,7 +261,7 @@ class _Cleaner:
         return {bytes(oid.raw) for oid in _packs_of(self._folder)}
 
     def _pack(self, oids: Collection[bytes]) -> str:
-        """Write a pack, read every object of it back, and put it in place; its name without ending."""
+        """Write a pack, read every object of it back, and move it into place; return its name without ending."""
         new = self._folder / _NEW / "pack"
         new.mkdir(parents=True)
         builder = pygit2.PackBuilder(self._repository)
@@ -273,7 +273,7 @@ class _Cleaner:
             written.read(pygit2.Oid(raw=oid))  # Its hash is checked.
         self._packs.mkdir(exist_ok=True)
         found = next(new.glob("*.idx"))
-        for file in (found.with_suffix(".pack"), found):  # Whoever sees the index finds the pack.
+        for file in (found.with_suffix(".pack"), found):  # In this order: a reader that sees the index finds the pack.
             _flush(file)
             file.replace(self._packs / file.name)
         _flush(self._packs)
@@ -282,20 +282,21 @@ class _Cleaner:
 
     def _drop_packs(self, names: Iterable[str | None]) -> None:
         for name in names:
-            (self._packs / f"{name}.idx").unlink()  # first: a pack without one is a rest that goes
+            (self._packs / f"{name}.idx").unlink()  # first: a pack without an index counts as a partial file
             for file in self._packs.glob(f"{name}.*"):
                 file.unlink()
 
 
 def joining(sizes: Mapping[str, int]) -> set[str]:
-    """The packs that are to be made one, so that each of the rest is at least twice as large as all smaller ones
-    together (as `git repack --geometric` chooses them).
+    """Choose the packs to merge so that each remaining pack is at least twice as large as all smaller ones together (as
+    `git repack --geometric` does).
 
-    13, 4, 1     stay: 13 is more than 2 * (4 + 1), and 4 more than 2 * 1
+    13, 4, 1     unchanged: 13 is more than 2 * (4 + 1), and 4 more than 2 * 1
     13, 4, 1, 1  the last two become one, of 2 at most: 13, 4, 2
     16, 4, 2, 1  4 is less than 2 * (2 + 1), so the last three become one: 16, 7
 
-    All but the largest then take half of it at most, and the largest no more than one pack of everything would.
+    Then all packs but the largest take at most half of its size together, and the largest at most that of a single
+    pack.
     """
     rising = sorted(sizes, key=lambda name: (sizes[name], name))
     total, joined = 0, 0

@@ -1,4 +1,4 @@
-"""Which objects of the store are needed, and which a pack holds."""
+"""Finds the objects of the store that references need, and the objects in a pack."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from rawko.workspace.repository.objects import MODE_FOLDER, Objects
 
 
 def objects_in(indexes: Iterable[Path]) -> set[bytes]:
-    """The ids that pack indexes name (gitformat-pack, version 2: 8 bytes of head, 256 counts of 4 bytes, then the
-    ids, sorted).
+    """The ids in pack indexes (gitformat-pack, version 2: 8 bytes of head, 256 counts of 4 bytes, then the sorted ids).
 
     Raises:
-        ValueError: One is of another version, or cut off.
+        ValueError: An index is of another version, or truncated.
     """
     found: set[bytes] = set()
     for index in indexes:
@@ -29,10 +28,10 @@ def objects_in(indexes: Iterable[Path]) -> set[bytes]:
 
 
 def reachable(repository: pygit2.Repository) -> set[bytes]:
-    """Every object that a reference leads to.
+    """All objects that are reachable from a reference.
 
     Raises:
-        KeyError: One is missing.
+        KeyError: An object is missing.
     """
     objects = Objects(repository)
     found: set[bytes] = set()

@@ -1,7 +1,7 @@
-"""References of the private store as the files that they are: moved in place, and read without looking at all others.
+"""Writes references of the private store in place, and reads single ones without scanning all others.
 
-libgit2 replaces the file of a reference by another one. The file system flushes such a file to the disk, which takes
-several times as long as all else that a snapshot needs.
+libgit2 writes a new file for a changed reference and renames it. The file system flushes such a file to the disk, which
+takes several times as long as the rest of a snapshot.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 
 
 def move_in_place(file: Path, commit: str, expected: str | None = None) -> bool:
-    """Let a loose reference lead to a commit; False where there is no such file.
+    """Point a loose reference to a commit; False if its file does not exist.
 
-    It is one write of 41 bytes: a process that is killed has written all of them or none.
+    Writes 41 bytes in one call: a killed process has written all of them or none.
 
     Args:
         commit: 40 hex digits.
-        expected: What it leads to so far; None: whatever it is.
+        expected: The commit that it must point to before; None: any.
 
     Raises:
-        ValueError: It leads elsewhere.
-        OSError: It cannot be written.
+        ValueError: It points to another commit.
+        OSError: The file cannot be written.
     """
     try:
         descriptor = os.open(file, _WRITING)
@@ -39,7 +39,7 @@ def move_in_place(file: Path, commit: str, expected: str | None = None) -> bool:
         found = os.pread(descriptor, _LENGTH + 2, 0).strip()
         if expected is not None and found != expected.encode():
             raise ValueError(f"somebody else moved it to {found.decode('ascii', 'replace')!r}")
-        if len(found) != _LENGTH:  # not one of ours: libgit2 writes it anew
+        if len(found) != _LENGTH:  # not written here: let libgit2 replace it
             return False
         os.pwrite(descriptor, f"{commit}\n".encode(), 0)
         return True
@@ -48,23 +48,23 @@ def move_in_place(file: Path, commit: str, expected: str | None = None) -> bool:
 
 
 def move(repository: pygit2.Repository, name: str, commit: str) -> None:
-    """Let a reference lead to a commit; it is made where there is none.
+    """Point a reference to a commit; creates the reference if it does not exist.
 
     Raises:
-        OSError, pygit2.GitError: It cannot be written.
+        OSError, pygit2.GitError: The reference cannot be written.
     """
     if not move_in_place(Path(repository.path, name), commit):
         repository.references.create(name, pygit2.Oid(hex=commit), force=True)
 
 
 def targets(repository: pygit2.Repository, prefix: str) -> dict[str, str]:
-    """The commits of all references of a folder, by their whole names.
+    """The commits of all references in a folder, by full name.
 
     Args:
-        prefix: With its slash at the end, as "refs/rawko/".
+        prefix: With a trailing slash, as "refs/rawko/".
 
     Raises:
-        pygit2.GitError, KeyError: One is damaged.
+        pygit2.GitError, KeyError: A reference is damaged.
     """
     found = {}
     if not Path(repository.path, "packed-refs").exists():
@@ -75,6 +75,6 @@ def targets(repository: pygit2.Repository, prefix: str) -> dict[str, str]:
             found = {}
     if found and all(_COMMIT.fullmatch(commit) for commit in found.values()):
         return {f"{prefix}{name}": commit for name, commit in found.items() if not name.endswith(".lock")}
-    # None yet, packed by a git program, or damaged: libgit2 knows.
+    # None yet, packed by a git program, or damaged: let libgit2 read them.
     names = [name for name in repository.references if name.startswith(prefix)]
     return {name: str(repository.references[name].target) for name in names}

@@ -1,7 +1,7 @@
-"""The private bare repository of a state folder: making it and opening it safely.
+"""The private bare repository of a state folder: creates it and opens it safely.
 
-It is made and read through pygit2 alone, so that no GIT_* variable and no git program has a say. A run's chain of
-commits is `history`'s.
+It is created and read through pygit2 only, so that GIT_* variables and git programs have no effect. `history` has a
+run's chain of commits.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _SETTINGS = {
     "gc.auto": "0",
     "core.autocrlf": "false",
     "core.logAllRefUpdates": "false",
-    # Another program may have the user's own settings read, too; these would change what a diff prints.
+    # Another program may read the user's own settings, too; these would change its diffs.
     "core.abbrev": "7",
     "core.attributesFile": os.devnull,
     "core.quotePath": "true",
     "diff.noprefix": "false",
     "diff.mnemonicPrefix": "false",
-    # Files of any name and content are data here: not defects that `git fsck` should report.
+    # Files of any name and content are data here; `git fsck` must not report them.
     "fsck.hasDotgit": "ignore",
     "fsck.gitmodulesBlob": "ignore",
     "fsck.gitmodulesLarge": "ignore",
@@ -50,10 +50,10 @@ _SETTINGS = {
 
 
 def prepare(state_dir: Path) -> Path:
-    """Make the state folder if there is none, and check that it is ours; its real path.
+    """Create the state folder if it does not exist, and check that it is ours; return its real path.
 
     Raises:
-        WorkspaceError: It belongs to somebody else, or cannot be made.
+        WorkspaceError: The folder belongs to another user, or cannot be created.
     """
     try:
         make_private(state_dir)
@@ -72,15 +72,15 @@ def prepare(state_dir: Path) -> Path:
 
 
 def store_folder(state_dir: Path) -> Path:
-    """Where the private repository of a state folder is, if there is one."""
+    """Path of the private repository of a state folder, whether or not it exists."""
     return state_dir / _STORE
 
 
 def open_repository(state_dir: Path) -> pygit2.Repository:
-    """The private repository of a prepared state folder, made if there is none.
+    """The private repository of a prepared state folder, created if it does not exist.
 
     Raises:
-        WorkspaceError: It is of a newer format, damaged, or cannot be made.
+        WorkspaceError: The repository has a newer format, is damaged, or cannot be created.
     """
     folder = store_folder(state_dir)
     mark = folder / "rawko-format"
@@ -104,19 +104,20 @@ def open_repository(state_dir: Path) -> pygit2.Repository:
 
 
 def _read_no_settings_of_users() -> None:
-    """Repositories that are opened from here on do not read the settings of user and system: a defect in these, or a
-    file that cannot be read, must not stop anything, and nothing in them is for a private store."""
+    """Make repositories opened from here on ignore the settings of user and system: a defect in these, or an
+    unreadable file, must not stop a run, and no setting there is meant for a private store.
+    """
     for level in (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):
         pygit2.settings.search_path[level] = os.devnull
 
 
 def reopened(repository: pygit2.Repository) -> pygit2.Repository:
-    """A fresh view of a repository, which knows nothing of objects that were removed meanwhile."""
+    """A reopened repository, without cached knowledge of objects that were removed meanwhile."""
     return pygit2.Repository(repository.path)
 
 
 def cleanings(repository: pygit2.Repository) -> int:
-    """How often the store was cleaned. What was seen of its objects before a cleaning need not be there any more."""
+    """The number of cleanings of the store. Objects seen before a cleaning may not exist any more."""
     try:
         return os.stat(repository.path + _CLEANINGS).st_size  # noqa: PTH116 - once per capture
     except FileNotFoundError:
@@ -124,14 +125,14 @@ def cleanings(repository: pygit2.Repository) -> int:
 
 
 def mark_cleaned(repository: pygit2.Repository) -> None:
-    """Count a cleaning, by one byte."""
+    """Count a cleaning, by appending one byte."""
     with Path(repository.path + _CLEANINGS).open("ab") as file:
         file.write(b".")
 
 
 def _make(folder: Path, mark: Path) -> None:
-    # The mark comes last: a store that a crash left half made is made again.
-    # What is private in the workspace is private here, however open the state folder is.
+    # The mark is written last: a store that a crash left incomplete is created again. The folder is private like the
+    # workspace, even if the state folder is not.
     folder.mkdir(exist_ok=True)
     folder.chmod(0o700)
     repository = pygit2.init_repository(str(folder), bare=True)

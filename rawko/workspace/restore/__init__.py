@@ -1,1 +1,1 @@
-"""From a tree to the disk: what has to change, whether it may, and doing it."""
+"""Restores a tree to the disk: plans the changes, checks them, and carries them out."""

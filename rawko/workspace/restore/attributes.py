@@ -1,4 +1,4 @@
-"""Permissions and owner of a file that comes back: never open to more people than when it was captured."""
+"""Permissions and owner of a restored file, which is never accessible to more people than when it was captured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rawko.workspace.repository.objects import MODE_EXECUTABLE
 
 
 class Attributes:
-    """What is known beside the trees of the files of a workspace."""
+    """The recorded permissions and owners of a workspace's files, which git's trees do not store."""
 
     def __init__(self, modes: Modes, owners: Owners) -> None:
         self._modes = modes
@@ -18,25 +18,27 @@ class Attributes:
         self._umask = 0o077
 
     def begin(self) -> None:
-        """Ask for the process's umask: once for many files, since it is a file to read."""
+        """Read the process's umask: once for many files, since it is read from a file."""
         self._umask = _umask()
 
     def permissions(self, path: bytes, mode: int, before: int | None) -> int:
-        """What a file may be.
+        """The permissions of a restored file.
 
         Args:
             mode: git's.
-            before: Permissions of what it replaces; None for a new file, which gets what the umask lets it.
+            before: Permissions of the file that it replaces; None for a new file, which gets those that the umask
+                allows.
         """
         kept = 0o666 & ~self._umask if before is None else before & 0o777
-        # git's executable bit is all that a tree records.
+        # A tree records only the executable bit.
         wanted = kept | (kept & 0o444) >> 2 if mode == MODE_EXECUTABLE else kept & ~0o111
         return self._modes.narrowed(path, wanted)
 
     def give(self, handle: int, path: bytes, oid: bytes, permissions: int) -> None:
         """Set owner and permissions of an open new file.
 
-        The owner comes first: a change of owner may clear bits. Set-uid and its like are never among `permissions`.
+        The owner is set first: changing it may clear bits. `permissions` never contains set-uid, set-gid or sticky
+        bits.
 
         Raises:
             OSError: The system refuses.
@@ -48,7 +50,9 @@ class Attributes:
 
 
 def _umask() -> int:
-    """Of this process: as Linux tells it; elsewhere only setting it tells it, to the narrowest meanwhile."""
+    """The umask of this process: on Linux read from /proc; elsewhere read by setting it to the narrowest for a
+    moment.
+    """
     try:
         with open("/proc/self/status", "rb") as status:  # noqa: PTH123 - no path object is needed
             return int(next(line for line in status if line.startswith(b"Umask:")).split()[1], 8)

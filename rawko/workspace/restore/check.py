@@ -1,6 +1,6 @@
-"""Whether a plan may be carried out: nothing on disk may be lost that is in no snapshot.
+"""Checks whether a plan may be carried out: no file may be lost that is in no snapshot.
 
-It only looks, and says what stands in the way before the first file is touched. Doing it is `restore`'s.
+It only reads, and raises before the first file is changed. `restore` carries out the plan.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Checker:
         self._reader = reader
 
     def check(self, steps: Sequence[Step]) -> None:
-        """Make sure that a plan harms nothing that is not in the store.
+        """Check that a plan overwrites or removes only contents that are in the store.
 
         Raises:
-            WorkspaceError: A file has changed since it was captured, or something uncaptured is in the way.
+            WorkspaceError: A file has changed since it was captured, or an uncaptured file is in the way.
         """
-        # Paths whose captured file goes, or is replaced.
+        # Paths whose captured file is removed or replaced.
         removed = {step.parts for step in steps if step.before is not None}
         for step in steps:
             for above in prefixes(step.parts[:-1]):
@@ -40,21 +40,21 @@ class Checker:
             self._check_end(step, removed)
 
     def _blocks(self, above: Parts, removed: set[Parts]) -> bool:
-        """Whether a parent exists, is no folder, and is not going to be removed."""
+        """Whether a parent exists, is no folder, and will not be removed."""
         seen = self._lstat(above)
         return seen is not None and not stat.S_ISDIR(seen.st_mode) and above not in removed
 
     def _check_end(self, step: Step, removed: set[Parts]) -> None:
         seen = self._lstat(step.parts)
         if seen is None:
-            return  # Gone is gone: there is no edit to lose.
+            return  # Nothing there: no edit can be lost.
         if stat.S_ISDIR(seen.st_mode):
             self._check_folder(step.parts, removed)
         elif not self._holds(step.parts, seen, step.before) and not self._holds(step.parts, seen, step.after):
             raise _has_changed(step.parts) if step.before is not None else _is_in_the_way(step.parts)
 
     def _check_folder(self, parts: Parts, removed: set[Parts]) -> None:
-        """A folder where a file will be must hold nothing but what is removed."""
+        """Check that a folder, in whose place a file will be, contains only files that will be removed."""
         with opened(self._root, parts) as descriptor:
             for name in os.listdir(descriptor):  # noqa: PTH208 - of a descriptor
                 inner = (*parts, os.fsencode(name))
@@ -65,7 +65,7 @@ class Checker:
                     raise _is_in_the_way(inner)
 
     def _holds(self, parts: Parts, seen: os.stat_result, file: File | None) -> bool:
-        """Whether what is on disk is this captured file."""
+        """Whether the file on disk is this captured file."""
         if file is None:
             return False
         if file.signature is not None and file.signature == signature(seen):
@@ -75,7 +75,7 @@ class Checker:
         return found is not None and found[:2] == file[:2]
 
     def _lstat(self, parts: Parts) -> os.stat_result | None:
-        """What is at a path whose parents are all real folders; None where nothing is."""
+        """The lstat result of a path whose parents are all real folders; None if there is nothing."""
         try:
             with opened(self._root, parts[:-1]) as descriptor:
                 return os.stat(parts[-1], dir_fd=descriptor, follow_symlinks=False)
@@ -103,6 +103,6 @@ def _is_in_the_way(parts: Parts) -> WorkspaceError:
 
 
 def failed(parts: Parts, error: OSError) -> WorkspaceError:
-    """The system's refusal, as ours."""
+    """The system's error as a WorkspaceError."""
     path = to_text(b"/".join(parts))
     return WorkspaceError(f"{path!r} cannot be restored: {error.strerror}", path=path)

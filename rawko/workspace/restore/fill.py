@@ -1,8 +1,8 @@
-"""Writing all files of a snapshot into a new folder, which nobody else knows of yet.
+"""Writes all files of a snapshot into a new folder, which no other process uses yet.
 
-Nothing can be in the way there, and whoever is killed meanwhile leaves a folder that is in nobody's place: so files are
-made under their own names at once, and the folder that is being filled stays open. Changing a workspace, where others
-may be at work, is `restore`'s.
+Nothing can be in the way there, and a killed process leaves a folder that is in use nowhere: so files are written under
+their own names at once, and the folder being filled stays open. `restore` changes a workspace, which other processes
+may use.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def fill(folder: Path, steps: Iterable[Step], objects: Objects, attributes: Attr
     """Write the files of a plan.
 
     Args:
-        steps: Sorted, none of which removes anything.
+        steps: Sorted; none removes a file.
 
     Raises:
-        WorkspaceError: The system refuses, or contents are damaged; what was written stays.
+        WorkspaceError: The system refuses, or contents are damaged; files written so far remain.
     """
     attributes.begin()
     with _Current(folder) as current:
@@ -60,7 +60,7 @@ def fill(folder: Path, steps: Iterable[Step], objects: Objects, attributes: Attr
 
 
 def write_all(handle: int, data: bytes) -> None:
-    """Write data to an open file, in as many pieces as the system makes of it.
+    """Write all data to an open file, in as many calls as necessary.
 
     Raises:
         OSError: The system refuses.
@@ -71,7 +71,7 @@ def write_all(handle: int, data: bytes) -> None:
 
 
 class _Current:
-    """The folder that files are written into just now, made where it is not there."""
+    """The folder that is being filled, created if it does not exist."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -86,7 +86,7 @@ class _Current:
         self._held.close()
 
     def descriptor(self, parts: Parts) -> int:
-        """The descriptor of a folder; that of the one before is closed."""
+        """The descriptor of a folder; closes the previous one."""
         if parts != self._parts:
             self._held.close()
             self._descriptor = self._held.enter_context(opened(self._root, parts, is_made=True))

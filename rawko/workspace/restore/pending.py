@@ -1,4 +1,4 @@
-"""The note of a restore under way: it lies in the state folder while files are changed, and is found after a crash."""
+"""The record of a running restore: a file in the state folder while files are changed, found after a crash."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rawko.vocabulary.snapshot import Snapshot
 
 
 class PendingRestore:
-    """At most one restore of a run that has begun and not ended."""
+    """The record of at most one unfinished restore of a run."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def begin(self, target: Snapshot, safety: Snapshot) -> None:
-        """Note what is being restored, and what holds the files as they were."""
+        """Record the snapshot to restore, and the snapshot of the files before."""
         note = {"format": 1, "target": target.to_json(), "safety": safety.to_json()}
         temporary = self._file.with_name(self._file.name + ".tmp")
         try:
@@ -28,10 +28,10 @@ class PendingRestore:
             ) from error
 
     def end(self) -> None:
-        """Remove the note: the restore is done.
+        """Remove the record: the restore is complete.
 
         Raises:
-            WorkspaceError: It cannot be removed, so that the next `open` of the run carries it out once more.
+            WorkspaceError: It cannot be removed, so that the next `open` of the run repeats the restore.
         """
         try:
             self._file.unlink(missing_ok=True)
@@ -43,10 +43,10 @@ class PendingRestore:
             ) from error
 
     def target(self) -> Snapshot | None:
-        """What a killed process was restoring; None where nothing is pending.
+        """The snapshot that a killed process was restoring; None if nothing is pending.
 
         Raises:
-            WorkspaceError: The note cannot be read.
+            WorkspaceError: The record cannot be read.
         """
         try:
             return Snapshot.model_validate(json.loads(self._file.read_text(encoding="ascii"))["target"])

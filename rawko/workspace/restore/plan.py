@@ -1,7 +1,7 @@
-"""What has to change on disk to get from the mirror to a stored tree, as data; and whether it may be done.
+"""Plans a restore: the changes from the mirror to a stored tree, as data.
 
-The checks here come before the first file is touched: everything needed is in the store, nothing that nobody has
-captured stands in the way. Doing it is `restore`'s.
+Checks before the first file is changed that everything needed is in the store and that the tree has no dangerous names.
+`check` checks the disk; `restore` carries out the plan.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a restore does.
+    """The changes of a restore.
 
     Attributes:
         steps: Removals first, deepest first.
-        trees: The id of each changed folder's tree afterwards, so that nobody need compute it again; empty where some
+        trees: The id of each changed folder's tree afterwards, so that it need not be computed again; empty if some
             paths are left alone.
     """
 
@@ -54,15 +54,15 @@ def plan(
     without: Collection[bytes] = (),
     is_checked: bool = False,
 ) -> Plan:
-    """The way from the mirror, whose trees are written, to a stored tree.
+    """The steps from the mirror, whose trees are stored, to a stored tree.
 
     Args:
-        left_alone: Paths of which the tree knows nothing; neither they nor what lies beneath get a step.
+        left_alone: Paths that the tree does not record; they and everything beneath them get no step.
         without: Files that get no step, and need not be in the store.
-        is_checked: The caller has made sure that all contents are in the store.
+        is_checked: The caller has checked that all contents are in the store.
 
     Raises:
-        WorkspaceError: An object of the tree is missing, or a name in it could do harm.
+        WorkspaceError: An object of the tree is missing, or a name in it is dangerous.
     """
     unknown = {to_parts(path) for path in left_alone}
     trees: dict[Parts, bytes] = {}
@@ -95,7 +95,7 @@ def plan(
 
 
 def prefixes(parts: Parts) -> Iterator[Parts]:
-    """The path of each folder on the way, from the outermost, and the path itself."""
+    """The paths of the folders above, outermost first, and the path itself."""
     return (parts[:length] for length in range(1, len(parts) + 1))
 
 

@@ -1,8 +1,8 @@
-"""Carrying out a checked plan on disk: removes and writes files so that no link leads out.
+"""Carries out a checked plan on disk: removes and writes files without following links out of the workspace.
 
 Every parent is opened from the root without following links. A file is replaced by renaming a finished one over it.
-What is not in a plan is not touched: neither its contents nor its times. Folders that become empty go. Whether a plan
-may be carried out is `check`'s.
+Files outside the plan are not touched, nor are their times. Folders that become empty are removed. `check` checks the
+plan before.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Restorer:
         """Carry out a checked plan, in order.
 
         Args:
-            done: Told of each step that is done, with the file as it is now.
+            done: Called after each step, with the file as it is now.
 
         Raises:
-            WorkspaceError: The system refuses, or a folder was swapped meanwhile; steps before are done.
+            WorkspaceError: The system refuses, or a folder was swapped meanwhile; earlier steps remain done.
         """
         self._second = max(self._second, int(time.time())) + 1
         self._attributes.begin()
@@ -62,13 +62,13 @@ class Restorer:
             with opened(self._root, parts[:-1]) as descriptor:
                 os.unlink(parts[-1], dir_fd=descriptor)
         except (FileNotFoundError, NotADirectoryError):
-            pass  # Gone is gone.
+            pass  # Already gone.
         for above in reversed([*prefixes(parts[:-1])]):
             try:
                 with opened(self._root, above[:-1]) as descriptor:
                     os.rmdir(above[-1], dir_fd=descriptor)
             except OSError:
-                return  # Not empty, or gone already.
+                return  # Not empty, or already gone.
 
     def _write(self, parts: Parts, file: File) -> File:
         name = parts[-1]
@@ -77,7 +77,7 @@ class Restorer:
         with opened(self._root, parts[:-1], is_made=True) as descriptor:
             before = self._mode_of(descriptor, name)
             try:
-                # A killed restore may have left one; the name is only ever ours.
+                # A killed restore may have left one; no other program uses this name.
                 os.unlink(temporary, dir_fd=descriptor)
             except FileNotFoundError:
                 pass
@@ -102,7 +102,7 @@ class Restorer:
         try:
             self._attributes.give(handle, path, file.oid, permissions)
             write_all(handle, data)
-            # Whoever compares times by the second (compiled Python does) must see that this is another file.
+            # Programs that compare times by the second (compiled Python does) must see a different file.
             second = self._second + (self._second == self._second_of(folder, name))
             os.utime(handle, (second, second))
         finally:
@@ -117,7 +117,7 @@ class Restorer:
 
     @staticmethod
     def _second_of(folder: int, name: bytes) -> int | None:
-        """The time of what will be replaced, which another process may have set to the very second that we would."""
+        """The time of the file to replace, which another process may have set to the second that we would use."""
         try:
             return int(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime)
         except FileNotFoundError:
@@ -125,7 +125,7 @@ class Restorer:
 
     @staticmethod
     def _make_room(folder: int, name: bytes, before: int | None) -> None:
-        """Remove the empty folders that stand where a file will be."""
+        """Remove empty folders in the place of a file."""
         if before is not None and stat.S_ISDIR(before):
             _remove_empty(folder, name)
 
