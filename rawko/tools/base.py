@@ -40,7 +40,7 @@ class PathSubject:
     Attributes:
         names: Workspace-relative spellings of the same path: as written, and with links followed. A deny rule
             applies if it matches one of them, an allow rule only if it matches all.
-        is_there: Something of that name exists.
+        is_there: Whether a file of that name exists.
     """
 
     names: tuple[str, ...]
@@ -79,7 +79,7 @@ class Run:
 
 
 PatternKind = Literal["path", "command", "none"]
-"""What a rule's pattern is compared with, for this tool."""
+"""The kind of subject that a rule's pattern is compared with, for this tool."""
 
 
 class Tool(ABC):
@@ -93,7 +93,7 @@ class Tool(ABC):
         return None
 
     def spec_for(self, agent: str) -> ToolSpec:
-        """The tool as an agent is told of it."""
+        """The tool's specification for an agent, with the values that are valid for that agent."""
         return self.spec
 
     @abstractmethod

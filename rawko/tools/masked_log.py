@@ -1,4 +1,4 @@
-"""A log file that other programs write, without the keys of the session."""
+"""A log file for the output of other programs, with the session's keys masked."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from rawko.vocabulary.masking import Masker
 
 _PIECE = 65_536
 _END_S = 2.0
-"""How long the last of the programs' words are waited for; a program that outlives its server may hold the pipe."""
+"""Longest wait for the end of the programs' output; a program that outlives its server may keep the pipe open."""
 
 
 @contextmanager
 def masked_log(path: Path, masker: Masker) -> Iterator[TextIO]:
-    """A file for the standard error of programs; what they write is appended to `path`, masked.
+    """A file for the standard error of programs; their output is appended to `path`, masked.
 
-    Without secrets it is the log itself.
+    Without secrets it is the log file itself.
 
     Raises:
         OSError: The log cannot be written.
@@ -44,11 +44,11 @@ def masked_log(path: Path, masker: Masker) -> Iterator[TextIO]:
 
 
 def _copy(source: BinaryIO, path: Path, masker: Masker) -> None:
-    """Copy until the last writer has closed its end; a full disk loses the rest, as it would without us."""
+    """Copy until the last writer has closed the pipe; if the disk is full, the rest is lost, as without masking."""
     stream = masker.stream()
     with source, path.open("ab", buffering=0) as log:
         while piece := source.read(_PIECE):
-            # Latin-1 keeps each byte a character: a secret is ASCII, and pieces may end inside of a character.
+            # Latin-1 maps each byte to one character: secrets are ASCII, and a piece may end within a UTF-8 character.
             with suppress(OSError):
                 log.write(stream.feed(piece.decode("latin-1")).encode("latin-1"))
         with suppress(OSError):

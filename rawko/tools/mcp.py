@@ -65,7 +65,7 @@ class McpServers:
     Args:
         root: The current folder of the servers.
         log: File for the servers' standard error.
-        masker: Takes the session's keys out of it.
+        masker: Masks the session's keys in the log.
     """
 
     def __init__(self, servers: Sequence[McpServer], *, root: Path, log: Path, masker: Masker | None = None) -> None:

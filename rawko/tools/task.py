@@ -1,7 +1,7 @@
-"""The `task` tool: an agent asks another agent of the project to do something.
+"""The `task` tool: an agent gives a task to another agent of the project.
 
-The tool checks the call; the machine of the calling agent then runs the other agent as a child machine, and its result
-is the result of the call. See the state `running_agent` of `statecharts/agent_loop.yaml`.
+The tool checks the call; the machine of the calling agent then runs the other agent as a child machine, whose result is
+the result of the call. See the state `running_agent` of `statecharts/agent_loop.yaml`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from rawko.vocabulary.agent_path import SEPARATOR, TASK, agents_in, callable_age
 from rawko.vocabulary.documents import accepted
 
 MAX_CHARS: Final = 100_000
-"""Of the task, and of its context."""
+"""Longest task, and longest context of a task."""
 BEGINS_AGENT: Final = "begins_agent"
-"""In the details of an outcome: the agent that the machine runs now."""
+"""Key in the details of an outcome: the agent that the machine must run now."""
 
 
 class Task(Tool):
     """Lets an agent call another one.
 
     Args:
-        agents: Of the project.
-        depth: How many agents may be called below each other.
+        agents: The agents of the project.
+        depth: How many levels deep agents may call agents.
     """
 
     spec = ToolSpec(
@@ -54,7 +54,7 @@ class Task(Tool):
             },
             required=("agent", "task"),
         ),
-        is_read_only=True,  # it begins the other agent; what that one writes is captured with its own tools
+        is_read_only=True,  # it only starts the other agent, whose own tool calls are captured
     )
     pattern_kind = "none"
 
@@ -69,7 +69,7 @@ class Task(Tool):
         return None if callable_agents(self._agents, agent) else f"there is no agent that {path[-1]!r} may call"
 
     def spec_for(self, agent: str) -> ToolSpec:
-        """The tool with the agents that may be called, and what each is for."""
+        """The tool's specification with the agents that may be called, and the purpose of each."""
         known = callable_agents(self._agents, agent)
         told = "".join(f"\n- {one.name}: {' '.join(one.when_to_use.split())}" for one in known)
         schema: dict[str, Any] = dict(self.spec.input_schema)

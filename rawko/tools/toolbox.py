@@ -80,7 +80,7 @@ def build_toolbox(
         lookups: The run's snapshots and texts; if given, there are the tools changes and output.
         is_confined: Run processes in a sandbox (`rawko.tools.sandbox`).
         installation: Paths that no confined command may write because rawko runs them; `own_installation()` if None.
-        kept_rules: Returns the rules that a person has kept for the workspace, as they are now.
+        kept_rules: Returns the rules that a person has saved for the workspace, as they are now.
 
     Raises:
         RuleError: A malformed rule.
@@ -179,10 +179,10 @@ class _Ready:
 
 
 class Tools:
-    """A `Toolbox` (see the port for what each method promises).
+    """A `Toolbox` (the port documents each method).
 
     Args:
-        root: The workspace. Where its disk refuses to be written, no tool is at fault: `Shortage` is raised.
+        root: The workspace. If its disk cannot be written, no tool is at fault: `Shortage` is raised.
     """
 
     def __init__(self, tools: Sequence[Tool], *, gate: Gate, approvals: Approvals, root: Path) -> None:
@@ -244,7 +244,7 @@ class Tools:
             await tool.aclose()
 
     def _prepare(self, agent: str, call: ToolCall) -> _Ready | GateVerdict | ToolOutcome:
-        """What is needed to run the call; or the verdict that denies it; or the outcome that answers it."""
+        """The prepared call; or the verdict that denies it; or the outcome that answers it without running."""
         tool = self._tools.get(call.name)
         if tool is None:
             return _failed(self._unknown(agent, call.name), "unknown_tool")
@@ -313,7 +313,7 @@ def _broken(tool: Tool, error: Exception, touched: tuple[str, ...] | None) -> To
 
 
 def _is_read_only(root: Path) -> bool:
-    """Whether the whole workspace has become read-only, as a system does with a disk that fails."""
+    """Whether the whole workspace has become read-only, as when a disk fails."""
     try:
         return bool(os.statvfs(root).f_flag & os.ST_RDONLY)
     except OSError:

@@ -126,8 +126,7 @@ class Bash(Tool):
     async def _guarded(self, notes: list[str]) -> AsyncIterator[Baseline | None]:
         """Yield the baseline of the workspace; on exit, move out new files that git or rawko would obey.
 
-        Args:
-            notes: Lines for the model are appended: what was moved.
+        notes: Lines for the model are appended here: names of the files that were moved out.
         """
         sandbox = self._sandbox
         if sandbox is None:
@@ -196,7 +195,7 @@ class Bash(Tool):
             self._leftovers.forget(group.id)
 
     def _shell(self) -> str:
-        """The path of bash. It is looked for once, and again where it is gone."""
+        """The path of bash; searched once, and again if it no longer exists."""
         if self._bash is None or not os.access(self._bash, os.X_OK):
             self._bash = shutil.which("bash", path=self._env.get("PATH")) or shutil.which("bash")
         if self._bash is None:
@@ -282,7 +281,7 @@ def _spec(settings: BashSettings, *, is_confined: bool) -> ToolSpec:
 
 
 def _private_file(text: str) -> IO[bytes]:
-    """An unlinked file at its beginning, holding the text."""
+    """An unlinked file that contains the text, positioned at its start."""
     file = _nameless()
     # Lone surrogates cannot be encoded; bash gets a replacement and complains if it matters.
     file.write(text.encode("utf-8", errors="replace"))
@@ -292,7 +291,7 @@ def _private_file(text: str) -> IO[bytes]:
 
 def _nameless() -> IO[bytes]:
     if sys.platform == "linux":
-        with suppress(OSError):  # a kernel, or a sandbox around rawko, may know no such files
+        with suppress(OSError):  # some kernels, and some sandboxes around rawko, lack such files
             return open(os.memfd_create("command"), "w+b")  # noqa: PTH123 (the caller closes it)
     return tempfile.TemporaryFile()
 

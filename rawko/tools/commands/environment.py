@@ -27,7 +27,9 @@ ALLOWED: tuple[str, ...] = (
 """Names and patterns of variables that commands see."""
 
 NEVER: tuple[str, ...] = ("ANTHROPIC_*", "RAWKO_*", "BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS")
-"""Variables that commands never see, whatever a configuration says: rawko's own keys, and what changes the shell."""
+"""Variables that commands never see, whatever a configuration allows: rawko's own keys, and those that change the
+shell.
+"""
 
 _WILDCARDS: Final = frozenset("*?[")
 
@@ -73,7 +75,7 @@ def check_extra(patterns: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class _Patterns(NamedTuple):
-    """Names that are looked up, and patterns that are tried."""
+    """Exact names, and patterns with wildcards."""
 
     names: frozenset[str]
     wide: tuple[str, ...]
@@ -81,7 +83,7 @@ class _Patterns(NamedTuple):
     @classmethod
     @cache
     def of(cls, patterns: tuple[str, ...]) -> _Patterns:
-        """Of a list in which a pattern has one of the characters `*?[`; each list is looked at once."""
+        """Split a list into names and patterns (with one of the characters `*?[`); cached for each list."""
         wide = tuple(pattern for pattern in patterns if not _WILDCARDS.isdisjoint(pattern))
         return cls(frozenset(patterns), wide)
 

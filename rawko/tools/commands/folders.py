@@ -1,8 +1,9 @@
-"""The folder in which an agent's next command runs: `bash` keeps it from one command to the next, and notes it.
+"""The current folder of each agent's commands: `bash` keeps it from one command to the next, and stores it in the
+journal.
 
 notes of a journal's row {"toolbox": {"tools": {"bash": {"developer": "docs"}}}}
 folders_of(notes)                                      {"developer": "docs"}
-command_folder(Path("/home/ann/project"), "docs")      /home/ann/project/docs, or the project where that is gone
+command_folder(Path("/home/ann/project"), "docs")      /home/ann/project/docs; the project if that no longer exists
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from typing import Any
 
 
 def can_enter(folder: str) -> bool:
-    """Whether it is a folder, and open to us."""
+    """Whether a path is a folder that this process may enter."""
     return os.path.isdir(folder) and os.access(folder, os.X_OK)  # noqa: PTH112 (strings are at hand)
 
 
 def folders_of(notes: Mapping[str, Any] | None) -> Mapping[str, str] | None:
-    """The noted folders by agent: relative inside the workspace, absolute outside; None where the notes do not say."""
+    """The recorded folders by agent: relative inside the workspace, absolute outside; None if the notes have none."""
     toolbox = None if notes is None else notes.get("toolbox")
     if not isinstance(toolbox, Mapping):
         return None
@@ -29,10 +30,11 @@ def folders_of(notes: Mapping[str, Any] | None) -> Mapping[str, str] | None:
 
 
 def command_folder(workspace: Path, noted: str) -> Path:
-    """Where a command will run: in the workspace itself where the noted folder is gone or closed, as `bash` does.
+    """The folder in which a command will run: the workspace itself if the recorded folder is gone or closed, as in
+    `bash`.
 
     Args:
-        noted: "" for the workspace.
+        noted: The recorded folder; "" for the workspace.
     """
     folder = workspace / noted
     return folder if can_enter(str(folder)) else workspace

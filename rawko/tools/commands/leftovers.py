@@ -89,7 +89,7 @@ def _is_process(name: str) -> bool:
 
 
 def _is_at_work(owner: str) -> bool:
-    """Whether the rawko of a note still runs."""
+    """Whether the rawko process of a note still runs."""
     process, _, start = owner.strip().partition(" ")
     return _is_process(process) and _start_of(int(process)) == start
 
@@ -123,12 +123,12 @@ def _is_alive(group: int, is_ours: bool) -> bool:
 
 @lru_cache(maxsize=1)
 def _own_start(process: int) -> str | None:
-    """When this process started, by its id: a fork has another one."""
+    """The start time of this process, by its id: a fork has another start time."""
     return _start_of(process)
 
 
 def _start_of(process: int) -> str | None:
-    """When a process started, as the system prints it; None if it does not exist or is a zombie."""
+    """The start time of a process, as the system prints it; None if it does not exist or is a zombie."""
     if Path("/proc/self/stat").exists():
         found = family.look_up(process)
         return None if found is None else found.start

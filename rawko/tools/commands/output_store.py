@@ -18,7 +18,7 @@ HEAD_BYTES = 8_000
 TAIL_BYTES = 20_000
 """Bytes of a long output that the model sees. The end gets more, because errors and summaries are there."""
 LOOK_EVERY: Final = 64
-"""Commands between two measurements of all kept outputs: the time of one grows with their number."""
+"""Commands between two measurements of all kept outputs: a measurement takes time that grows with their number."""
 
 
 class Spool:
@@ -62,14 +62,16 @@ class Spool:
         self._left -= saved
 
     def _look(self) -> None:
-        """Remove what is too much, and see what is left. Half of it is for other runs, which write at the same time."""
+        """Remove the oldest outputs beyond the limit, and measure the rest. Half of the free space is for other
+        runs, which write at the same time.
+        """
         kept, total = self._make_room()
         self._number = max(self._number, int(kept[-1].stem) if kept else 0)
         self._left = (self._max_total_bytes - self._max_bytes - total) // 2
         self._opens = LOOK_EVERY
 
     def _make_room(self) -> tuple[list[Path], int]:
-        """The run's outputs that are kept, and the bytes of all runs' outputs."""
+        """This run's remaining outputs, and the bytes of all runs' outputs."""
         files = sorted(
             (path for path in self._folder.glob("*.log") if path.stem.isdecimal()), key=lambda p: int(p.stem)
         )
@@ -110,7 +112,9 @@ class Output:
         return self.total > self.max_bytes
 
     def write(self, data: bytes) -> None:
-        """Keep `data`; beyond the limit, only the end that is shown. `error` holds an error of the disk."""
+        """Save `data`; beyond the limit, keep only the end that the model is shown. `error` holds an error of the
+        disk.
+        """
         room = max(self.max_bytes - self.total, 0)
         self.total += len(data)
         if room and self.error is None:

@@ -5,8 +5,8 @@ commands, the strictest result); the default: tools that only read are allowed, 
 approvals, and the rules that a person has kept for the folder, turn "ask" into "allow". Nothing turns "deny" into
 "allow".
 
-An agent that other agents have called ("developer > reviewer", `rawko.vocabulary.agent_path`) is held to what holds
-for each of them: the strictest decision counts, so that a call never has wider tools than its caller.
+For an agent that other agents have called ("developer > reviewer", `rawko.vocabulary.agent_path`), the strictest
+decision of its own rules and those of its callers counts, so that a call never has wider tools than its caller.
 
 Limit: a rule for bash prevents accidents, not attacks. The gate reads the command line (`rawko.tools.shell`), not the
 effect of the programs: a script, make or an interpreter can run anything. Where a command line cannot be read with
@@ -56,7 +56,7 @@ class Gate:
         agents: Every agent of the session and its tools; any other agent is denied.
         active_states: Returns the machine's active states, for rules that name states; None: such rules are an error.
         stand_ins: Returns what the sandbox mounts for rules about commands; None: commands run in no sandbox.
-        kept: Returns the rules that a person has kept when a call asked, as they are now; all of them allow.
+        kept: Returns the rules that a person has saved in answer to a call, as they are now; all of them allow.
 
     Raises:
         ValueError: A rule names states, but `active_states` is None.
@@ -121,7 +121,7 @@ class Gate:
         return GateVerdict("allow", "--yes", finding.reason)
 
     def _kept_rule(self, tool: Tool, subject: Subject) -> Rule | None:
-        """The rule that a person has kept for such calls."""
+        """The saved rule of a person that allows the call; None if there is none."""
         return next((rule for rule in self._kept() if rule.tool == tool.spec.name and fits(rule, subject)), None)
 
     def hidden(self, agent: str, tool: Tool) -> tuple[str, ...]:
@@ -141,9 +141,10 @@ class Gate:
         return self._stand_ins_of(agent, tool).options
 
     def _stand_ins_of(self, agent: str, tool: Tool) -> StandIns:
-        """What the sandbox mounts for the rules of an agent and its callers.
+        """The sandbox's mounts for the rules of an agent and its callers.
 
-        Where their rules differ, what one of them denies comes first: no rule of another one opens it again.
+        If their rules differ, all deny rules come first: an allow rule of one agent does not override a deny rule of
+        another.
         """
         lists = list(dict.fromkeys(tuple(self._about_commands(one, tool)) for one in agents_in(agent)))
         if len(lists) == 1:
@@ -162,7 +163,7 @@ class Gate:
         return (rule for rule in own if not rule.states or not states.isdisjoint(rule.states))
 
     def _finding(self, agent: str, tool: Tool, subject: Subject, held: Collection[Rule]) -> _Finding:
-        """What the rules for one agent say; `held`: rules that the sandbox enforces."""
+        """The decision of the rules for one agent; `held`: rules that the sandbox enforces."""
         if isinstance(subject, CommandSubject):
             return _strictest_command(subject.command, self._about_commands(agent, tool), tool, held)
         rules = [rule for rule in self._active(agent) if rule.is_about(tool.spec.name)]

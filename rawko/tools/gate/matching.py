@@ -16,7 +16,7 @@ from rawko.tools.shell.words import SimpleCommand, base_name
 Fit = Literal["yes", "maybe", "no"]
 
 HIDDEN_COMMAND = SimpleCommand(words=(), is_plain=False)
-"""Stands for a command that a script may contain and that could not be read."""
+"""Represents a command that a script may contain, but that could not be read."""
 
 
 def fit_path(rule: Rule, subject: PathSubject) -> Fit:

@@ -1,11 +1,11 @@
-"""The rule that a person may keep with one key when a call asks: as narrow as it can be read off the call.
+"""Offers a rule that a person may save with one key when a call asks: the narrowest rule that the call suggests.
 
-git status --short             allow bash(git status *)         of few commands that only read, with any options
-python3 -m pytest -q           allow bash(python3 -m pytest -q)     else the very command
+git status --short             allow bash(git status *)         for a few commands that only read, with any options
+python3 -m pytest -q           allow bash(python3 -m pytest -q)     for others, exactly this command
 write to src/app/main.py       allow write(src/app/**)          the file's folder
-write to Makefile              allow write(./Makefile)          in the workspace's root and in hidden folders the file
-rm -rf build; ls               none: only one plain command is read for sure
-rm "a b"                       none: the rule would read as two words, and so would allow `rm a b`
+write to Makefile              allow write(./Makefile)          in the workspace's root and in hidden folders, the file
+rm -rf build; ls               none: only a single plain command can be read with certainty
+rm "a b"                       none: the rule would read as two words, and so would also allow `rm a b`
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rawko.tools.gate.rules import Rule, RuleError, parse_rule
 from rawko.vocabulary.visible import exact_line
 
 MAX_CHARS: Final = 300
-"""Of a pattern: a rule is read before it is kept."""
+"""Longest pattern of an offered rule: a person reads the rule before saving it."""
 _ONLY_READS: Final = frozenset({("git", "status"), ("git", "ls-files"), ("git", "rev-parse")})
 """Commands none of whose options writes a file or runs a program."""
 _WILD: Final = re.compile(r"[*?\s]")
@@ -30,11 +30,11 @@ _PATH: Final = re.compile(r"[^*?\[\]{}!\\()#'\"]+")
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A rule that would allow a call from now on; or why none is offered.
+    """A rule that would allow calls like this one from now on; or the reason why none is offered.
 
     Attributes:
-        rule: Its text; "" where there is none.
-        why_not: For people; "" where there is a rule.
+        rule: Its text; "" if none is offered.
+        why_not: For people; "" if a rule is offered.
     """
 
     rule: str = ""
@@ -42,7 +42,7 @@ class Offer:
 
 
 def offer(tool: str, subject: Subject) -> Offer:
-    """The narrowest sensible rule for a call of a tool."""
+    """The narrowest useful rule for a call of a tool."""
     match subject:
         case CommandSubject(command):
             return _of_command(tool, command)
@@ -53,7 +53,7 @@ def offer(tool: str, subject: Subject) -> Offer:
 
 
 def fits(rule: Rule, subject: Subject) -> bool:
-    """Whether a kept rule allows a call of its tool."""
+    """Whether a saved rule allows a call of its tool."""
     match subject:
         case CommandSubject(command):
             from rawko.tools.shell.single import single_command  # not at the top: most starts read no command line
@@ -102,15 +102,15 @@ def _of_path(tool: str, names: tuple[str, ...], subject: PathSubject) -> Offer:
 def _path_patterns(name: str) -> Iterator[str]:
     folder, _, _ = name.rpartition("/")
     if not folder:
-        yield f"./{name}"  # a name alone would fit at any depth
+        yield f"./{name}"  # without "./" the name would match at any depth
     elif any(part.startswith(".") for part in name.split("/")):
-        yield name  # hidden folders hold what programs obey
+        yield name  # other programs obey files in hidden folders: allow this file only
     else:
         yield f"{folder}/**"
 
 
 def _checked(rule: Rule) -> Offer:
-    """The rule, if its text says exactly this and hides nothing."""
+    """The rule, if its text parses to exactly this rule and contains no invisible characters."""
     text = str(rule)
     try:
         is_itself = parse_rule(text) == rule

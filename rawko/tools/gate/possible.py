@@ -1,12 +1,12 @@
-"""What the gate may answer to the calls of a tool, whatever they hold: known before any call is made.
+"""All answers that the gate may give to the calls of a tool, computed before any call is made.
 
-A rule with a pattern decides some calls and leaves the others to the rules after it:
+A rule with a pattern decides some calls and leaves the others to later rules:
 
     allow bash(git status *)      some calls: allow
     deny bash(git push*)          some calls: deny
     ask bash                      all others: ask             -> allow, deny, ask
 
-The answer to a call is one of those given here; where no pattern is concerned there is one, and it is the answer.
+The gate's answer to a call is always one of these; if no pattern is involved, there is only one.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _Matches = Literal["all", "some", "none"]
 
 @dataclass(frozen=True, slots=True)
 class ToolFacts:
-    """A tool as rules see it.
+    """The properties of a tool that rules depend on.
 
     Attributes:
-        name: Where `is_any` is set, the beginning that the names of several tools share, with `*` after it.
-        is_any: It stands for all tools with this beginning that are not known one by one.
+        name: If `is_any` is set, the common beginning of several tools' names, followed by `*`.
+        is_any: Represents all tools with this beginning that are not known individually.
     """
 
     name: str
@@ -42,11 +42,11 @@ class ToolFacts:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the gate may answer.
+    """A possible answer of the gate.
 
     Attributes:
-        rule: What decides: a rule, a default, an agent's list of tools.
-        pattern: Of that rule: it decides the calls that fit; None: all calls that no rule before it decides.
+        rule: The rule, default or agent's list of tools that decides.
+        pattern: Of that rule: it decides the calls that match; None: all calls that no earlier rule decides.
     """
 
     decision: Decision
@@ -56,20 +56,20 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """The states of a run while a call is decided: those that are active, and others that may be."""
+    """The states of a run when a call is decided: those that are certainly active, and those that may be."""
 
     certain: frozenset[str] = frozenset()
     possible: frozenset[str] = frozenset()
 
 
 class PossibleAnswers:
-    """The answers of a gate.
+    """The possible answers of a gate.
 
     Args:
         agents: Every agent of the session and its tools.
         rules: In order.
-        kept: Rules that a person has kept.
-        yes: What turns "ask" into "allow" where no person answers, in words; "" where nothing does.
+        kept: Rules that a person has saved.
+        yes: Name of the setting that turns "ask" into "allow" without a person; "" if none does.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class PossibleAnswers:
         """All answers to an agent and its callers, the most permissive ones first.
 
         Args:
-            states: Of each moment at which the gate is asked about one call; the strictest answer counts.
+            states: For each moment at which the gate decides about one call; the strictest answer counts.
         """
         found: tuple[Answer, ...] | None = None
         for name in reversed(agents_in(path)):
@@ -120,7 +120,7 @@ class PossibleAnswers:
             yield Answer("ask", f"default: {tool.name} asks")
 
     def _without_person(self, answer: Answer, tool: ToolFacts) -> Iterator[Answer]:
-        """The answer, with what stands in for the person whom it would ask."""
+        """The answer, with "ask" replaced if no person is asked."""
         if answer.decision != "ask":
             yield answer
             return
@@ -136,12 +136,14 @@ class PossibleAnswers:
 
 
 def strictest(first: Iterable[Answer], second: Sequence[Answer]) -> tuple[Answer, ...]:
-    """What both together may come to, where the stricter one counts."""
+    """The possible results of two sets of answers, of which the stricter counts."""
     return tuple(dict.fromkeys(_stricter(one, other) for one in first for other in second))
 
 
 def _stricter(one: Answer, other: Answer) -> Answer:
-    """Of equally strict ones that with a pattern: the call fits both rules, so it fits the narrower one."""
+    """The stricter answer; of equally strict ones the one with a pattern: a call that matches both rules matches the
+    narrower.
+    """
     difference = STRICTNESS[one.decision] - STRICTNESS[other.decision]
     return other if difference < 0 or (difference == 0 and one.pattern is None) else one
 
@@ -152,7 +154,9 @@ def weakest(answers: Collection[Answer]) -> Decision:
 
 
 def _is_refused(access: ToolAccess, tool: ToolFacts) -> bool:
-    """Of several tools: an agent with a list has only those that it names, and these are known one by one."""
+    """Whether an agent lacks the tool. An agent with a list of tools has only those it names, none of an `is_any`
+    group.
+    """
     return access.allowed is not None if tool.is_any else not access.permits(tool.name)
 
 
@@ -163,7 +167,7 @@ def _matches(rule: Rule, tool: ToolFacts) -> _Matches:
         return "all" if rule.is_about(tool.name) else "none"
     beginning = tool.name.removesuffix("*")
     if not any(character in rule.tool for character in _WILD):
-        return "none"  # one tool by its name, which is known for itself
+        return "none"  # a single tool by name, which is known individually
     plain = rule.tool[: min(rule.tool.find(character) for character in _WILD if character in rule.tool)]
     if beginning.startswith(plain):
         return "all" if rule.tool == plain + "*" else "some"

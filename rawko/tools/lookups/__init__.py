@@ -1,1 +1,1 @@
-"""Read-only tools about the run itself: the changes of files, and whole texts that were shown cut."""
+"""Read-only tools about the run itself: the changes of files, and the whole of texts that were shown truncated."""

@@ -1,4 +1,4 @@
-"""The `output` tool: shows the whole of a text that was shown cut, page by page. It writes nothing (S6-102)."""
+"""The `output` tool: shows the whole of a text that was shown truncated, page by page. It writes nothing (S6-102)."""
 
 from __future__ import annotations
 

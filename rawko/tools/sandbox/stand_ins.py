@@ -68,7 +68,7 @@ class StandInMaker:
     Args:
         folder: For the stand-in files; outside the workspace.
         path: PATH of the commands.
-        hidden: Folders that commands do not see: programs there cannot be executed.
+        hidden: Folders that the sandbox hides: programs there cannot be executed.
         root: The workspace, which may lie in one of the hidden folders.
     """
 
@@ -154,7 +154,7 @@ class StandInMaker:
                     yield os.path.realpath(other)
 
     def _can_be_moved(self, program: _Program) -> bool:
-        """Only programs of the system that are no scripts: others look for files beside them."""
+        """Whether the program can run from another path: only system binaries; others need files beside them."""
         if not str(program.real).startswith(_SYSTEM) or len(program.names) > _MAX_NAMES:
             return False
         try:
@@ -172,7 +172,9 @@ class StandInMaker:
     def _without_multi_calls(
         self, programs: Sequence[_Program], rules: Sequence[Rule], shells: set[Path], loose: set[Rule]
     ) -> Iterator[str]:
-        """Cover busybox and similar, unless other programs need them; then no rule about their commands is held."""
+        """Cover busybox and similar programs, unless other programs need them; in that case no rule about their
+        commands is enforced.
+        """
         whole = [rule for rule in rules if rule.decision == "deny" and rule.pattern and _is_whole(rule)]
         for program in programs if whole else ():
             if program.real.name not in MULTI_CALL:
@@ -194,7 +196,7 @@ class StandInMaker:
 
 
 def _inside(folder: str | Path) -> str:
-    """How the paths of a folder and of all that it holds begin, each with a slash at its end."""
+    """The folder's path with a trailing slash: the prefix of all paths inside."""
     return f"{os.fspath(Path(folder)).rstrip('/')}/"
 
 
@@ -247,7 +249,9 @@ def _stand_in_script(rule: Rule) -> str:
 
 
 def _comparing_script(denied: Mapping[str, Sequence[Rule]], folder: str) -> str:
-    """A script that compares a call with the rules: as it is, and without the options before the subcommand."""
+    """A script that compares a call with the rules: the call as it is, and without the options before the
+    subcommand.
+    """
     rules = dict.fromkeys(rule for found in denied.values() for rule in found)
     cases = "".join(
         f"  {_case(rule)}) printf '%s\\n' {shlex.quote(f'not run: denied by rule: {rule}')} >&2; exit 126;;\n"

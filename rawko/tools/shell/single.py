@@ -1,10 +1,10 @@
-"""Reads a command line that is one plain command and nothing else: all that a rule kept by a person may cover.
+"""Reads a command line that is a single plain command: the only kind of line that a rule saved by a person covers.
 
     git status -s 2>&1              [git, status, -s]
     ls; rm x    cat < x    A=1 make    echo $x    time ls    python3 <<E     None
 
-The rules of a settings file fit each command of a line by itself; what such a command reads from its input, or in
-which environment it runs, is not looked at. A rule that was kept with one key has to be narrower than that.
+The rules of a settings file match each command of a line by itself, regardless of the command's input and environment.
+A rule that a person saves with one key must be narrower.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HARMLESS_END: Final = re.compile(r"(?: +(?:2>&1|[12]?> ?/dev/null))+ *$")
 
 
 def single_command(line: str) -> SimpleCommand | None:
-    """The command; None where the line holds anything beside its words, or cannot be read for sure."""
+    """The command; None if the line contains anything beside its words, or cannot be read with certainty."""
     bare = _HARMLESS_END.sub("", line.strip(" \n"))
     if not bare.isprintable() or not _SPECIAL.isdisjoint(bare):
         return None
@@ -36,5 +36,5 @@ def single_command(line: str) -> SimpleCommand | None:
         words = shlex.split(bare)
     except ValueError:
         return None
-    # `time ls` and `! ls` hold words that are not of the command.
+    # `time ls` and `! ls` contain words that are not part of the command.
     return command if words == [word.text for word in command.words] else None

@@ -1,1 +1,1 @@
-"""What programs make of their arguments, one function per kind of program: words in, inner commands out."""
+"""Finds the commands in the arguments of programs, one function per kind of program: words in, inner commands out."""

@@ -1,4 +1,4 @@
-"""Programs whose arguments may name a command at any place, or with certain words only."""
+"""Programs whose arguments may contain a command at any position, or after certain words only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the arguments of one command name: commands that it runs, words that may be commands, or a doubt."""
+"""The result of reading one command's arguments: commands that it runs, words that may be commands, or a doubt."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from rawko.tools.shell.words import Word
 
 MAX_COMMANDS: Final = 400
-"""Commands in one another, and words of one command, beyond which a line is a doubt."""
+"""Nested commands, and words of one command, beyond which a line is a doubt."""
 SPECIAL_FILE: Final = re.compile(r"-|/+(?:dev|proc)(?:/.*)?|.*/\.\.(?:/.*)?", re.DOTALL)
 ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
@@ -31,18 +31,18 @@ NOTHING: Final = Inner()
 
 
 def doubt(why: str) -> Inner:
-    """It may run others than are known, and why; "" is no doubt."""
+    """The command may run other commands than those found, for the given reason; "" means no doubt."""
     return Inner(doubt=why)
 
 
 def is_special(word: Word) -> bool:
-    """A special file: standard input, a descriptor, a process substitution."""
+    """Whether a word names a special file: standard input, a descriptor, a process substitution."""
     known = word.text if word.is_literal else word.start + "/"
     return SPECIAL_FILE.fullmatch(known) is not None
 
 
 def suffixes(words: Words) -> tuple[Words, ...]:
-    """All commands that a run of words may be, whichever of them is the first."""
+    """All commands that a sequence of words may be, depending on which word is the first."""
     return tuple(words[at:] for at in range(min(len(words), MAX_COMMANDS)))
 
 
