@@ -1,7 +1,7 @@
-"""JSON as the journal keeps it: long strings and full pages of long lists stand apart, by their content, and once.
+"""JSON as the journal stores it: long strings and full pages of long lists are separate blobs, stored once by content.
 
-A conversation that stands in a row, in a checkpoint and in the next checkpoint is stored once; what a checkpoint adds
-to the one before is what the lists have grown by.
+A conversation that is part of a row, of a checkpoint and of the next checkpoint is stored once; a new checkpoint adds
+only the items by which lists have grown.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any, Final
 from rawko.interpreter.data.json_text import codec_here
 
 MIN_CHARS = 512
-"""Shorter texts cost less in the row than a pointer and a row of their own."""
+"""Shorter texts cost less in the row than a pointer and a blob."""
 PAGE_ITEMS = 32
-"""Items of a list that stand apart together; what does not fill a page stays where it is."""
+"""Items of a list per page; the rest that does not fill a page stays in the row."""
 _MIN_PAGE_CHARS = 1024
 
 _BLOB, _PAGES = "$blob", "$pages"
@@ -35,12 +35,12 @@ _NESTED: Final = frozenset({dict, list})
 _encoder: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 Fetch = Callable[[bytes], bytes]
-"""The content of a digest; LookupError where there is none."""
+"""Returns the content for a digest; LookupError if there is none."""
 
 
 @dataclass(slots=True)
 class Packed:
-    """A value's JSON text, and the content that was taken out of it, by digest."""
+    """A value's JSON text, and the contents moved out of it, by digest."""
 
     text: str
     taken: dict[bytes, bytes] = field(default_factory=dict)
@@ -51,9 +51,9 @@ def digest_of(data: bytes) -> bytes:
 
 
 def pack(value: Any) -> Packed:
-    """The value as JSON text without its long strings, and without the full pages of its long lists."""
+    """The value as JSON text, with its long strings and the full pages of its long lists replaced by pointers."""
     packed = Packed("")
-    is_usual = True  # each part is of JSON's own classes: the quick encoder writes what Python's would
+    is_usual = True  # each part is of JSON's own classes, so that the fast encoder writes the same text as Python's
 
     def take(text: str) -> str:
         data = text.encode("utf-8", "surrogatepass")
@@ -61,7 +61,7 @@ def pack(value: Any) -> Packed:
         packed.taken[digest] = data
         return digest.hex()
 
-    # Most parts stay as they are: these are not copied, and numbers and short texts cost no call.
+    # Most parts stay unchanged: they are not copied, and numbers and short texts cost no call.
 
     def visit(part: Any) -> Any:
         kind = type(part)
@@ -85,7 +85,8 @@ def pack(value: Any) -> Packed:
             if (found := visit(item)) is not item:
                 items = part.copy() if items is part else items
                 items[key] = found
-        return {_BLOB: None, "value": items} if _BLOB in part or _PAGES in part else items  # it looks like ours
+        # A user's object that looks like a pointer
+        return {_BLOB: None, "value": items} if _BLOB in part or _PAGES in part else items
 
     def listed(part: Sequence[Any]) -> Any:
         entries: Any = part
@@ -122,7 +123,7 @@ def unpack(text: str, fetch: Fetch) -> Any:
     """The value of a packed text.
 
     Raises:
-        ValueError: The text is damaged, or a blob is missing or does not have the digest that it is named by.
+        ValueError: The text is damaged, or a blob is missing or does not match its digest.
     """
 
     def content(pointer: str) -> str:
@@ -135,7 +136,7 @@ def unpack(text: str, fetch: Fetch) -> Any:
             raise ValueError(f"blob {pointer[:12]} is damaged: its content has another digest")
         return data.decode("utf-8", "surrogatepass")
 
-    # What was read belongs to nobody else: parts are replaced in place, and only objects and lists cost a call.
+    # No other code uses the parsed value: parts are replaced in place, and only objects and lists cost a call.
 
     def visit(part: Any) -> Any:
         if type(part) is list:
@@ -165,17 +166,17 @@ def unpack(text: str, fetch: Fetch) -> Any:
 
 
 def _holds_pointers(text: str) -> bool:
-    """Whether something may have been taken out of a packed text: most rows are short, and hold all that they say."""
+    """Whether a packed text may contain pointers: most rows are short and contain none."""
     return _BLOB in text or _PAGES in text
 
 
 def pointers(text: str) -> Iterable[bytes]:
-    """Digests that a packed text may point to: no pointer is missed, but a text may name a digest that is none."""
+    """Digests that a packed text may point to: all pointers, and possibly other strings of the same form."""
     return map(bytes.fromhex, _POINTER.findall(text)) if _holds_pointers(text) else ()
 
 
 def squeeze(data: bytes) -> bytes:
-    """Compressed where that makes it smaller; what is short, more quickly and a little less."""
+    """Data, compressed if that makes it smaller; short data faster and a little less."""
     if len(data) >= _MIN_DEFLATED:
         smaller = zlib.compress(data, 1 if len(data) <= _QUICK_BYTES else 6)
         if len(smaller) < len(data):
@@ -184,10 +185,10 @@ def squeeze(data: bytes) -> bytes:
 
 
 def unsqueeze(data: bytes) -> bytes:
-    """What was squeezed.
+    """The data before `squeeze`.
 
     Raises:
-        ValueError: It is damaged.
+        ValueError: The data is damaged.
     """
     kind, rest = data[:1], data[1:]
     if kind == _RAW:
@@ -204,7 +205,7 @@ def _json(value: Any, is_usual: bool) -> str:
     """The value as JSON in ASCII.
 
     Raises:
-        TypeError, ValueError: Something in it is not JSON.
+        TypeError, ValueError: A part of it is not JSON.
     """
     if is_usual:
         encode, _, refusals = codec_here()

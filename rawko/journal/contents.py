@@ -1,4 +1,4 @@
-"""Texts that stand apart from their rows, by their content: what of them a run has, and how the others are written."""
+"""The blobs of a journal's runs: which of them a run has, and how new ones are written."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from rawko.journal.tables import blobs, uses
 
 
 class Contents:
-    """The texts of a journal's runs.
+    """The blobs of a journal's runs.
 
     Args:
-        insert: The database's own INSERT, which can pass over what is there already.
+        insert: The database's own INSERT, which supports ON CONFLICT.
     """
 
     def __init__(self, engine: Engine, insert: Callable[..., Any]) -> None:
-        # Statements are made once, because making them takes longer than SQLite.
+        # Statements are made once, because making them takes longer than running them in SQLite.
         texts = insert(blobs)
-        # A blob that is there already is locked by being written again: a prune may be about to remove it. In
-        # SQLite a writer is alone.
+        # An existing blob is locked by writing it again: a prune may be about to remove it. SQLite has only one writer
+        # at a time.
         same = texts.on_conflict_do_update(index_elements=[blobs.c.digest], set_={"digest": texts.excluded.digest})
         is_sqlite = engine.dialect.name == "sqlite"
         self._keep = prepared(engine, texts.on_conflict_do_nothing() if is_sqlite else same)
@@ -32,17 +32,17 @@ class Contents:
         self._noted: dict[str, set[bytes]] = {}
 
     def size_of_new(self, run: str, packed: Packed) -> int:
-        """Bytes of the texts that `keep` would write."""
+        """Bytes of the blobs that `keep` would write."""
         noted = self._noted.get(run, ())
         return sum(len(text) for digest, text in packed.taken.items() if digest not in noted)
 
     def fresh(self, run: str, packed: Packed) -> Sequence[tuple[bytes, bytes]]:
-        """Digest and compressed data of the texts that the run does not have yet."""
+        """Digest and compressed data of the blobs that the run does not have yet."""
         noted = self._noted.get(run, ())
         return [(digest, squeeze(text)) for digest, text in packed.taken.items() if digest not in noted]
 
     def keep(self, connection: Connection | sqlite3.Connection, run: str, packed: Packed) -> None:
-        """Write the texts that the run does not have yet."""
+        """Write the blobs that the run does not have yet."""
         fresh = self.fresh(run, packed)
         if not fresh:
             return
@@ -50,11 +50,11 @@ class Contents:
         self._note_use(connection, [{"run": run, "digest": digest} for digest, _ in fresh])
 
     def remember(self, run: str, packed: Packed) -> None:
-        """The run has them: only what is committed is known to be there."""
+        """Note that the run has these blobs; to be called after the commit."""
         if packed.taken:
             self._noted.setdefault(run, set()).update(packed.taken)
 
     def forget(self, pruned: Collection[str]) -> None:
-        """These runs are no more."""
+        """Forget the blobs of deleted runs."""
         for run in pruned:
             self._noted.pop(run, None)

@@ -1,11 +1,11 @@
-"""Transactions on SQLite that the event loop carries out itself, where nothing can make it wait.
+"""Commits to SQLite directly in the event loop, if that cannot block it.
 
-In WAL mode a commit is a write into the system's cache: about 0.1 ms. To hand it to a thread and to hear of its end
-costs several times that. What may take long is left to the journal's thread:
+In WAL mode a commit is a write into the system's cache: about 0.1 ms. Passing it to a thread and waiting for the result
+costs several times that. Whatever may take long is left to the journal's thread:
 
     another writer holds the lock         the transaction is not begun; the thread waits for the lock
-    the log has become long               the thread brings it into the file, which waits for the disk
-    anything else goes wrong              it is undone; the thread does it again, and tells the error
+    the log has become long               the thread copies it into the file, which waits for the disk
+    any other failure                     is undone; the thread repeats the transaction and reports the error
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from sqlalchemy import Engine
 from rawko.journal.engine import limit_log
 
 _ROWS_UNTIL_LONG: Final = 16
-"""Rows that fill about as many pages as a log has that SQLite brings in by itself (`WAL_PAGES`): four each."""
+"""Rows that fill about as many pages as the log that SQLite checkpoints by itself (`WAL_PAGES`): four pages each."""
 
 
 class DirectWriting:
-    """Short transactions on a connection of their own, for a caller that must not wait.
+    """Short transactions on a separate connection, for a caller that must not block.
 
     Args:
         engine: Of a SQLite file, which has been opened before.
-        is_power_safe: Each commit waits for the disk: then nothing is written here.
+        is_power_safe: Each commit waits for the disk: then this class writes nothing.
     """
 
     def __init__(self, engine: Engine, *, is_power_safe: bool) -> None:
@@ -43,10 +43,10 @@ class DirectWriting:
         self._rows = 0
 
     def commit(self, write: Callable[[sqlite3.Connection], bool]) -> bool:
-        """Whether it is written and committed; if not, nothing is, and the thread has to do it.
+        """Whether the transaction was committed; if not, nothing was written, and the thread must do it.
 
         Args:
-            write: Carries out its statements; False undoes them.
+            write: Runs the statements; returning False undoes them.
         """
         if not self._file or not self._one_at_a_time.acquire(blocking=False):
             return False
@@ -56,21 +56,21 @@ class DirectWriting:
             self._one_at_a_time.release()
 
     def has_long_log(self) -> bool:
-        """Whether the thread should call `shorten_log` now: True once per so many rows."""
+        """Whether the thread should call `shorten_log` now: True once per `_ROWS_UNTIL_LONG` rows."""
         is_long = self._rows >= _ROWS_UNTIL_LONG
         if is_long:
             self._rows = 0
         return is_long
 
     def shorten_log(self) -> None:
-        """Bring what the log holds into the file. It can fail: then the log grows until the next time."""
+        """Copy the log into the file. If that fails, the log grows until the next call."""
         with suppress(sqlite3.Error, OSError):
             self._bringing = self._bringing or self._opened()
             if self._bringing is not None:
                 self._bringing.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
-        """Nothing is written here any more."""
+        """Write nothing here any more."""
         with self._one_at_a_time:
             self._file = ""
             for connection in (self._connection, self._bringing):
@@ -99,13 +99,13 @@ class DirectWriting:
     def _undo(self, connection: sqlite3.Connection) -> None:
         try:
             connection.execute("ROLLBACK")
-        except sqlite3.Error:  # closing it undoes it, too
+        except sqlite3.Error:  # closing the connection undoes it, too
             connection.close()
             self._connection = None
 
     def _opened(self) -> sqlite3.Connection | None:
-        """A connection that never waits; None where the file keeps no log of this kind: never write here then."""
-        existing = f"{Path(self._file).absolute().as_uri()}?mode=rw"  # a file that was removed is not made again
+        """A connection that never waits; None if the file is not in WAL mode: then nothing is written here."""
+        existing = f"{Path(self._file).absolute().as_uri()}?mode=rw"  # do not create the file again if it was removed
         connection = sqlite3.connect(existing, uri=True, timeout=0, isolation_level=None, check_same_thread=False)
         try:
             if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):

@@ -1,4 +1,4 @@
-"""The database behind the journal: an engine for a file or a URL, its transactions, and what its errors mean."""
+"""The database of the journal: the engine for a file or a URL, its transactions, and the meaning of its errors."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ from rawko.runtime.errors import JournalError
 BUSY_TIMEOUT_MS = 10_000
 CONNECT_TIMEOUT_S = 10
 PAGE_BYTES = 16_384
-"""Of a SQLite file. Rows are some hundred bytes to a few kB; on pages of 4 kB many would have one to themselves."""
+"""Page size of a SQLite file. Rows have some hundred bytes to a few kB; with pages of 4 kB many would fill a page
+alone.
+"""
 WAL_PAGES = 64
-"""1 MiB: the log beside the file stays small while a run goes on."""
-_PG_LOCK = 0x7261776B  # "rawk": held while the tables are made or migrated
+"""1 MiB: the log beside the file stays small during a run."""
+_PG_LOCK = 0x7261776B  # "rawk": held while the tables are created or migrated
 
 
 def open_engine(where: Path | str, is_power_safe: bool) -> tuple[str, Engine]:
-    """A name for messages, and the engine; nothing is connected yet.
+    """A name for messages, and the engine; opens no connection yet.
 
     Raises:
-        JournalError: No such database can be used from here.
+        JournalError: The database cannot be used from here.
     """
     try:
         url = _url(where)
@@ -63,7 +65,7 @@ def _url(where: Path | str) -> URL:
     if isinstance(where, str) and "://" not in where:
         where = Path(where)
     if isinstance(where, Path):
-        if not where.parent.is_dir():  # one that is there is the user's, and stays as it is
+        if not where.parent.is_dir():  # an existing folder is the user's, and is not changed
             make_private(where.parent)
         return URL.create("sqlite", database=str(where))
     url = make_url(where)
@@ -73,7 +75,7 @@ def _url(where: Path | str) -> URL:
 
 
 def _shown(where: Path | str) -> str:
-    """For messages: never with a password."""
+    """The location for messages: never with a password."""
     if isinstance(where, Path) or "://" not in where:
         return repr(str(where))
     try:
@@ -86,14 +88,14 @@ def _shown(where: Path | str) -> str:
 
 
 def reading(engine: Engine) -> Engine:
-    """The same engine for transactions that only read: all that one reads is of one moment."""
+    """The same engine for read-only transactions, each of which sees a single moment."""
     is_told = engine.dialect.name == "sqlite" or is_shared(engine)
     options: dict[str, Any] = {READING: True} if is_told else {"isolation_level": "REPEATABLE READ"}
     return engine.execution_options(**options)
 
 
 def lock_for_migration(connection: Connection) -> None:
-    """Let one process at a time make or change tables; held until the transaction ends."""
+    """Let only one process at a time create or change tables; until the end of the transaction."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_PG_LOCK})")
 
@@ -101,10 +103,10 @@ def lock_for_migration(connection: Connection) -> None:
 def _tune_sqlite(engine: Engine, is_power_safe: bool) -> None:
     @event.listens_for(engine, "connect")
     def connected(connection: sqlite3.Connection, record: object) -> None:
-        connection.isolation_level = None  # transactions begin where we say so, below
+        connection.isolation_level = None  # transactions begin explicitly, below
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
-        cursor.execute(f"PRAGMA page_size={PAGE_BYTES}")  # of a new file; an old one keeps its own
+        cursor.execute(f"PRAGMA page_size={PAGE_BYTES}")  # only for a new file
         cursor.execute("PRAGMA journal_mode=WAL")
         cursor.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
         limit_log(cursor)
@@ -116,15 +118,15 @@ def _tune_sqlite(engine: Engine, is_power_safe: bool) -> None:
 
     @event.listens_for(engine, "begin")
     def begun(connection: Connection) -> None:
-        # A writer waits its turn here, for as long as the busy timeout says; a transaction that begins as a reader and
-        # goes on to write would be refused at once.
+        # A writer waits for its turn here, up to the busy timeout; a transaction that begins as a reader and then
+        # writes would be refused at once.
         is_reading = connection.get_execution_options().get(READING, False)
         driver: Any = connection.connection.driver_connection
         driver.execute("BEGIN" if is_reading else "BEGIN IMMEDIATE")
 
 
 def limit_log(connection: sqlite3.Connection | sqlite3.Cursor) -> None:
-    """Have SQLite cut the log beside the file to its usual length when it has been longer."""
+    """Make SQLite truncate the log to its usual length after it has been longer."""
     connection.execute(f"PRAGMA journal_size_limit={WAL_PAGES * PAGE_BYTES}")
 
 
@@ -140,24 +142,24 @@ def _wait_for_the_disk(engine: Engine) -> None:
 
 _OF_DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 _LASTING = (*_OF_DISK, "SQLITE_CORRUPT", "SQLITE_NOTADB")
-"""Errors that do not pass within seconds. A quota that is used up, too, is SQLITE_IOERR."""
+"""Errors that do not pass within seconds. An exhausted quota is reported as SQLITE_IOERR, too."""
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
 def journal_error(name: str, error: Exception) -> JournalError:
-    """A database's error as ours: in its own words, without the statement."""
+    """A database's error as a JournalError: with the database's message, without the statement."""
     message = f"the journal {name}: {_words(error)}"
     return JournalError(message, is_retryable=_may_pass(error), is_damaged=_is_damaged(error))
 
 
 def _sqlite_name(error: Exception) -> str:
-    """SQLite's name of the error, "SQLITE_FULL"; "" of another database's."""
+    """SQLite's name of the error, such as "SQLITE_FULL"; "" for other databases."""
     original = error.orig if isinstance(error, DBAPIError) else error
     return str(getattr(original, "sqlite_errorname", "") or "")
 
 
 def _may_pass(error: Exception) -> bool:
-    """Whether the same write may succeed in a moment: a lock, a connection, a server that starts again."""
+    """Whether the same write may succeed in a moment: after a lock, a lost connection, a restart of the server."""
     if _sqlite_name(error).startswith(_LASTING):
         return False
     if isinstance(error, DBAPIError) and error.connection_invalidated:
@@ -166,7 +168,7 @@ def _may_pass(error: Exception) -> bool:
 
 
 def _is_damaged(error: Exception) -> bool:
-    """Whether the store itself is broken, or what was read is not what was written."""
+    """Whether the store itself is broken, or returned other data than was written."""
     return _sqlite_name(error).startswith(_DAMAGED)
 
 

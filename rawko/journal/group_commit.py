@@ -1,12 +1,12 @@
-"""Rows of many runs committed in PostgreSQL together, by one statement that the event loop sends and hears itself.
+"""Commits rows of many runs to PostgreSQL together, by one statement sent from the event loop.
 
-    the first row is sent at once; those that come while its answer is on the way are sent together after it
-    each stands for itself: of a run whose turn it is not, nothing is written, and the others are
+    the first row is sent at once; rows that arrive before its answer are sent together after it
+    each row is checked separately: a row with a stale epoch or out of order is not written, the others are
 
-No thread carries a row to the server: at a loaded machine each change of threads costs more than the statement. The
-connection is psycopg's; what is sent over it here is sent by libpq's own asynchronous calls, which psycopg offers as
-`psycopg.pq`. Where anything fails, the caller does the same by a transaction of its own, which finds out whether the
-row is there, and tells the error.
+No thread passes a row to the server: on a loaded machine each switch of threads costs more than the statement. The
+connection is psycopg's; statements are sent by libpq's asynchronous calls, which psycopg offers as `psycopg.pq`. If
+anything fails, the caller uses an ordinary transaction, which finds out whether the row was written, and reports the
+error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rawko.postgres_sessions import is_shared
 
 _DRIVER: Final = "psycopg"
 _MOST: Final = 500
-"""Rows of one statement; and bytes, so that one message holds up the others for a moment at most."""
+"""Most rows of one statement; and most bytes, so that one message delays the others only briefly."""
 _MOST_BYTES: Final = 4_000_000
 _COLUMNS: Final = ("run", "seq", "epoch", "actor", "time", "event", "receipt", "body")
 _TYPES: Final = ("text", "int4", "int4", "text", "float8", "text", "text", "bytea")
@@ -42,7 +42,7 @@ _TEXTS: Final = f"""texts AS (SELECT turn.run, digest, data
     kept AS (INSERT INTO {blobs.name} (digest, data)
         SELECT DISTINCT ON (digest) digest, data FROM texts ORDER BY digest ON CONFLICT DO NOTHING),
     noted AS (INSERT INTO {uses.name} (run, digest) SELECT run, digest FROM texts ON CONFLICT DO NOTHING)"""
-"""A blob that is there already stays: a prune, which could remove it, waits for all that write to these tables."""
+"""Existing blobs are kept: a prune, which could remove them, waits for all writers to these tables."""
 _STEPS: Final = f"""INSERT INTO {steps.name} ({", ".join(_COLUMNS)})
     SELECT {", ".join(f"given.{name}" for name in _COLUMNS)} FROM given JOIN turn USING (run) RETURNING run"""
 _STATEMENTS: Final = {
@@ -51,7 +51,7 @@ _STATEMENTS: Final = {
 }
 _ROWS, _ROWS_WITH_TEXTS = _STATEMENTS
 _BY_INDEX: Final = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off"
-"""The plan is made while the tables are small, and kept while they grow."""
+"""The plan is made while the tables are small, and reused while they grow."""
 
 Texts = Sequence[tuple[bytes, bytes]]
 """Digest and data of blobs."""
@@ -65,11 +65,11 @@ class _Waiting:
 
 
 class GroupCommit:
-    """The rows of one journal, in one event loop at a time.
+    """Commits the rows of one journal, in one event loop at a time.
 
     Args:
-        engine: Of any database. Nothing is written here on another one than PostgreSQL, nor where the parts of a
-            process take turns on few connections.
+        engine: Of any database. Nothing is written here for databases other than PostgreSQL, nor if the parts of the
+            process share few connections.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -86,11 +86,11 @@ class GroupCommit:
 
     @property
     def is_open(self) -> bool:
-        """Whether rows can be given to `commit`; else `open` first."""
+        """Whether `commit` can be called; if not, call `open` first."""
         return self._server is not None
 
     def open(self) -> bool:
-        """Connect; whether that was possible. It waits for the server, so it is not for the loop's thread."""
+        """Connect; whether that was possible. Blocks, so it must not be called in the event loop's thread."""
         from psycopg import Error
 
         if self.is_open:
@@ -112,18 +112,18 @@ class GroupCommit:
         return True
 
     async def commit(self, row: Values, texts: Texts) -> bool:
-        """Whether it is committed; if not, the caller has to find out whether it is there, and to write it.
+        """Whether the row was committed; if not, the caller must find out whether it was written, and write it.
 
-        A caller that is cancelled does not take its row back.
+        If the caller is cancelled, its row is still written.
 
         Args:
-            row: Of `steps`.
-            texts: The blobs that the run does not have yet.
+            row: Values of a row of `steps`.
+            texts: Digest and data of the blobs that the run does not have yet.
         """
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             if self._sent:
-                self._fail()  # a loop that has ended since
+                self._fail()  # the earlier loop has ended
                 return False
             self._loop = loop
         if not self.is_open:
@@ -135,12 +135,12 @@ class GroupCommit:
         return await asyncio.shield(waiting.is_written)
 
     async def settle(self) -> None:
-        """Wait until nothing is on the way."""
+        """Wait until no statement is being processed."""
         while self._sent and self._loop is asyncio.get_running_loop():
             await asyncio.wait([one.is_written for one in self._sent])
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Release the connection."""
         connection, self._connection, self._server = self._connection, None, None
         if connection is not None:
             _end(connection)
@@ -148,7 +148,7 @@ class GroupCommit:
     # ------------------------------------------------------------ with the server
 
     def _send(self) -> None:
-        """Send what waits, by one statement."""
+        """Send the waiting rows by one statement."""
         from psycopg import Error
 
         count = _fitting(self._waiting)
@@ -206,9 +206,9 @@ class GroupCommit:
             self._send()
 
     def _fail(self) -> None:
-        """The connection is no use any more: all that wait do it otherwise."""
+        """The connection is broken: let the callers of all waiting rows write them otherwise."""
         if self._server is not None and self._loop is not None and not self._loop.is_closed():
-            self._loop.remove_reader(self._socket)  # by its number: libpq may have closed it already
+            self._loop.remove_reader(self._socket)  # by number: libpq may have closed it already
             self._loop.remove_writer(self._socket)
         self.close()
         failed, self._sent, self._waiting, self._result = [*self._sent, *self._waiting], [], [], None
@@ -224,7 +224,7 @@ def _tell(waiting: _Waiting, is_written: bool) -> None:
 
 
 def _end(connection: Connection) -> None:
-    """Close it, and do not give it back: it has settings of its own."""
+    """Close the connection instead of returning it to the pool: it has settings of its own."""
     with suppress(SQLAlchemyError):
         connection.invalidate()
     connection.close()
@@ -234,7 +234,7 @@ def _end(connection: Connection) -> None:
 
 
 def _fitting(waiting: Sequence[_Waiting]) -> int:
-    """How many of the rows go into one statement; one at least."""
+    """The number of rows that fit into one statement; at least one."""
     size = 0
     for number, one in enumerate(waiting[:_MOST]):
         size += len(one.row["body"]) + sum(len(data) for _, data in one.texts)
@@ -244,7 +244,7 @@ def _fitting(waiting: Sequence[_Waiting]) -> int:
 
 
 def _statement(sent: Sequence[_Waiting]) -> tuple[bytes, list[bytes]]:
-    """The prepared statement, and its values."""
+    """The name of the prepared statement, and its values."""
     values = [
         _array(_OIDS[kind], (_ENCODERS[kind](one.row[name]) for one in sent))
         for name, kind in zip(_COLUMNS, _TYPES, strict=True)
@@ -258,7 +258,7 @@ def _statement(sent: Sequence[_Waiting]) -> tuple[bytes, list[bytes]]:
 
 
 def _array(oid: int, items: Iterable[bytes | None]) -> bytes:
-    """PostgreSQL's binary form of a list: dimensions, whether it has NULLs, type, length, first index, then items."""
+    """PostgreSQL's binary form of an array: dimensions, whether it has NULLs, type, length, first index, then items."""
     parts = [b""]
     count = 0
     for item in items:

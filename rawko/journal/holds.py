@@ -1,7 +1,7 @@
-"""Which process a run of the journal belongs to: held until it is given back, or until the process has ended.
+"""Locks runs of the journal for one process, until it releases them or ends.
 
-In SQLite it is a lock on a file of its own beside the database, in PostgreSQL an advisory lock of the server: both are
-released by the system when their holder dies, so that a killed process blocks no other.
+In SQLite a lock is a locked file beside the database, in PostgreSQL an advisory lock of the server: the system releases
+both when their holder dies, so that a killed process blocks no other.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from rawko.runtime.errors import ActorInUse
 
 
 class Holds(Protocol):
-    """The runs of one journal that this process holds."""
+    """The locks of this process on runs of one journal."""
 
     def take(self, run: str) -> None:
-        """Hold a run.
+        """Lock a run.
 
         Raises:
-            ActorInUse: Another holder has it, in this process or elsewhere.
-            OSError, SQLAlchemyError: The lock cannot be taken.
+            ActorInUse: Another holder has locked it, in this process or elsewhere.
+            OSError, SQLAlchemyError: Locking failed.
         """
         ...
 
     def give_back(self, run: str) -> None:
-        """End a hold. One that has ended already is no error."""
+        """Unlock a run. No error if it is not locked."""
         ...
 
     def give_back_all(self) -> None:
-        """End all holds; the journal is being closed."""
+        """Unlock all runs, when the journal is closed."""
         ...
 
 
 def holds_of(engine: Engine, name: str) -> Holds:
-    """What keeps the holds of a journal.
+    """The locks for a journal's database.
 
     Args:
         name: Of the journal, for messages.
@@ -55,7 +55,7 @@ def holds_of(engine: Engine, name: str) -> Holds:
 
 
 class OwnHolds:
-    """For a database in memory, which no other process reaches."""
+    """Locks for a database in memory, which no other process can reach."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -74,7 +74,7 @@ class OwnHolds:
 
 
 class FileHolds:
-    """A folder beside the database, with one locked file for each run that is held."""
+    """Locks as files: a folder beside the database has one locked file for each locked run."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
@@ -95,7 +95,7 @@ class FileHolds:
                 raise ActorInUse(run, self._name, int(holder) if holder.isdigit() else None) from None
             if _is_of(descriptor, file):
                 break
-            os.close(descriptor)  # its last holder has removed it meanwhile: that one guards nothing any more
+            os.close(descriptor)  # its last holder has removed the file, so that its lock guards nothing
         os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
         self._held[run] = descriptor
 
@@ -115,7 +115,7 @@ class FileHolds:
 
 
 def _is_of(descriptor: int, file: Path) -> bool:
-    """Whether a file still stands under its name."""
+    """Whether a file still exists under its name."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(file))  # noqa: PTH116 (both sides are `stat`)
     except FileNotFoundError:
@@ -126,10 +126,10 @@ _LOCK: Final = "SELECT pg_try_advisory_lock(:key)"
 
 
 class ServerHolds:
-    """Advisory locks of one connection, which is kept open as long as a run is held.
+    """Advisory locks of one connection, which stays open as long as a run is locked.
 
-    A connection that breaks takes its locks with it: they are taken again with the next hold. In between the epoch
-    of the run's writer still keeps a second process from writing beside the first.
+    A connection that breaks loses its locks: the next `take` acquires them again. Until then the epoch of the run's
+    writer prevents a second process from writing beside the first.
     """
 
     def __init__(self, engine: Engine, name: str) -> None:
@@ -148,7 +148,7 @@ class ServerHolds:
         self._held[run] = self._key(run)
 
     def _locked(self, run: str) -> bool:
-        """Whether the lock could be had; on a new connection where the kept one was cut."""
+        """Whether the lock was acquired; on a new connection if the kept one was lost."""
         if self._connection is not None:
             try:
                 return bool(_scalar(self._connection, _LOCK, key=self._key(run)))
@@ -169,7 +169,7 @@ class ServerHolds:
         return is_locked
 
     def _key(self, run: str) -> int:
-        """64 bits of a run's name; schemas of one database have runs of their own."""
+        """A key of 64 bits for a run's name; different in each schema of a database."""
         digest = hashlib.sha256(f"rawko {self._schema} {run}".encode()).digest()
         return int.from_bytes(digest[:8], "big", signed=True)
 
@@ -177,7 +177,7 @@ class ServerHolds:
         key = self._held.pop(run, None)
         if key is None or self._connection is None:
             return
-        with suppress(SQLAlchemyError):  # a connection that is broken holds nothing
+        with suppress(SQLAlchemyError):  # a broken connection holds no lock
             _scalar(self._connection, "SELECT pg_advisory_unlock(:key)", key=key)
         self._rest()
 
@@ -186,7 +186,7 @@ class ServerHolds:
             self.give_back(run)
 
     def _rest(self) -> None:
-        """Give the connection back to the pool where nothing is held any more."""
+        """Return the connection to the pool if no run is locked."""
         if not self._held and self._connection is not None:
             self._connection.close()
             self._connection = None

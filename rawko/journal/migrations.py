@@ -1,7 +1,7 @@
-"""From older formats of the journal to today's, in one transaction: all of it, or the store is as it was.
+"""Migrates older formats of the journal to the present one, in one transaction: on failure the store is unchanged.
 
-Each migration reads the tables as they were, in words of its own. The last one writes those of `tables`; whoever
-changes these adds a migration, and gives the one before it the tables as they are now.
+Each migration reads the old tables by literal SQL. The last one writes the tables of `tables`; a change of these needs
+a new migration, and the previous one needs a literal copy of the tables as they are now.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _ROWS_AT_ONCE = 200
 
 
 def found_format(connection: Connection) -> int | None:
-    """The format of the store; None of an empty one.
+    """The format of the store; None for an empty store.
 
     Raises:
-        ValueError: It says something that is no number.
+        ValueError: The stored format is not a number.
     """
     if not inspect(connection).has_table("meta"):
         return None
@@ -33,10 +33,10 @@ def found_format(connection: Connection) -> int | None:
 
 
 def bring_up_to_date(connection: Connection, name: str) -> None:
-    """Make the tables of an empty store; migrate an older one. For a transaction that may write.
+    """Create the tables of an empty store; migrate an older one. Needs a transaction that may write.
 
     Raises:
-        JournalError: It is of a newer format, or of none that was ever written.
+        JournalError: The format is newer than this version's, or unknown.
     """
     lock_for_migration(connection)
     found = found_format(connection)
@@ -51,10 +51,10 @@ def bring_up_to_date(connection: Connection, name: str) -> None:
 
 
 def check_format(found: int, name: str) -> None:
-    """Refuse what this version cannot read.
+    """Refuse formats that this version cannot read.
 
     Raises:
-        JournalError: See there.
+        JournalError: The format is newer, or unknown.
     """
     if found > FORMAT:
         raise JournalError(
@@ -91,7 +91,7 @@ def _from_1(connection: Connection) -> None:
 
 
 def _step_of_1(row: Mapping[str, Any]) -> dict[str, Any]:
-    # The parts are put together as texts: a damaged one is carried over as it is, and reported when it is read.
+    # The parts are joined as texts: a damaged one is copied unchanged, and reported when it is read.
     parts = [f'"{name}":{_escaped(row[name])}' for name in _OLD_BODY if row[name] is not None]
     kept = {name: row[name] for name in ("run", "seq", "epoch", "actor", "time", "receipt")}
     body = squeeze(f"{{{','.join(parts)}}}".encode("ascii", "backslashreplace"))
@@ -104,7 +104,7 @@ def _checkpoint_of_1(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _event_name(packed: str | None) -> str | None:
-    """Of `{"name":"...","data":...}`; None of a damaged text."""
+    """The name in `{"name":"...","data":...}`; None if the text is damaged."""
     try:
         return None if packed is None else str(json.loads(packed)["name"])
     except (ValueError, LookupError, TypeError):
@@ -112,7 +112,7 @@ def _event_name(packed: str | None) -> str | None:
 
 
 def _escaped(packed: str) -> str:
-    """Objects of the user's that look like a page of today's are marked as his; there can hardly be any."""
+    """Mark a user's objects that look like a page of the present format; these are very rare."""
     if '"$pages"' not in packed:
         return packed
 
@@ -133,7 +133,7 @@ def _note_uses(connection: Connection, texts: Sequence[tuple[str, str]]) -> None
 
 
 def _batches(connection: Connection, query: str) -> Iterator[list[Mapping[str, Any]]]:
-    """Rows in portions: a large journal is never in memory as a whole."""
+    """Rows in portions, so that a large journal is never in memory as a whole."""
     with connection.execute(text(query), execution_options={"yield_per": _ROWS_AT_ONCE}) as result:
         for portion in result.mappings().partitions(_ROWS_AT_ONCE):
             yield [dict(row) for row in portion]

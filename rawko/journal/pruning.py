@@ -1,4 +1,4 @@
-"""Runs deleted from the journal, with the texts that no other run needs; and the room given back."""
+"""Deletes runs from the journal, with the blobs that no other run needs, and returns disk space to the system."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was deleted, counted."""
+    """The numbers of deleted runs, rows and blobs."""
 
     runs: int
     steps: int
@@ -22,12 +22,12 @@ class Pruned:
 
 
 def prune_runs(connection: Connection, doomed: Collection[str]) -> Pruned:
-    """Delete runs, and the texts that no run is left to need. For a transaction that may write.
+    """Delete runs, and the blobs that no remaining run needs. Needs a transaction that may write.
 
-    The row of a run goes first: its writer is refused from then on.
+    The row of `runs` is deleted first: the run's writer is refused from then on.
     """
     if connection.dialect.name == "postgresql":
-        # A writer that meets a text which is just being removed must wait, and then write it again.
+        # A writer that needs a blob which is just being removed must wait, and then write it again.
         connection.exec_driver_sql("LOCK TABLE blobs, uses IN SHARE ROW EXCLUSIVE MODE")
     counts = {"runs": 0, "steps": 0}
     for part in _parts(sorted(doomed)):
@@ -46,7 +46,7 @@ def _parts(names: list[str]) -> Iterator[list[str]]:
 
 
 def shrink(engine: Engine) -> None:
-    """VACUUM, which no transaction may hold; of a SQLite file, the log beside it is emptied, too."""
+    """VACUUM, outside of a transaction; for a SQLite file, also truncate the log beside it."""
     if engine.dialect.name == "sqlite":
         raw = engine.raw_connection()  # SQLAlchemy would begin a transaction
         try:

@@ -1,4 +1,4 @@
-"""Step records and checkpoints as rows, and rows as step records: what is a column, what is in the body."""
+"""Converts step records and checkpoints to rows and back: which fields are columns, and which are in the body."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIND = select(blobs.c.digest, blobs.c.data).where(blobs.c.digest.in_(bindparam(
 
 
 def packed_step(record: StepRecord) -> tuple[dict[str, Any], Packed]:
-    """The row of a step, and the content that stands apart from it."""
+    """The row of a step, and the blobs moved out of it."""
     body = {name: value for name in _BODY if (value := getattr(record, name)) not in (None, ())}
     packed = pack(body)
     row = {
@@ -35,13 +35,13 @@ def packed_step(record: StepRecord) -> tuple[dict[str, Any], Packed]:
 
 
 def packed_state(snapshot: Mapping[str, Any]) -> tuple[bytes, Packed]:
-    """The body of a checkpoint, and the content that stands apart from it."""
+    """The body of a checkpoint, and the blobs moved out of it."""
     packed = pack(snapshot)
     return squeeze(packed.text.encode("ascii")), packed
 
 
 def read_steps(connection: Connection, rows: Sequence[Mapping[Any, Any]]) -> tuple[StepRecord, ...]:
-    """The records of rows, in their order.
+    """The records of rows, in the same order.
 
     Raises:
         ValueError: A row is damaged, or a blob is missing; the message names the row.
@@ -75,7 +75,7 @@ def read_state(connection: Connection, run: str, body: bytes) -> dict[str, Any]:
     """The snapshot of a checkpoint.
 
     Raises:
-        ValueError: It is damaged, or a blob is missing.
+        ValueError: The checkpoint is damaged, or a blob is missing.
     """
     where = f"the checkpoint of run {run!r}"
     text = _text(body, where)
@@ -96,7 +96,7 @@ def _text(body: bytes, where: str) -> str:
 
 
 class _Content:
-    """The blobs that some texts point to, read together: one question per 500, not one per blob."""
+    """The blobs that some texts point to, read by one query per 500 blobs."""
 
     def __init__(self, connection: Connection, texts: Iterable[str]) -> None:
         self._connection = connection
@@ -104,7 +104,7 @@ class _Content:
         self._read({digest for text in texts for digest in pointers(text)})
 
     def fetch(self, digest: bytes) -> bytes:
-        if digest not in self._known:  # of a page of a list: what it points to is read with it
+        if digest not in self._known:  # the blobs that a page points to are read with the page
             self._read({digest})
         found = self._known[digest]
         if found is None:
@@ -126,7 +126,7 @@ class _Content:
 
 
 def is_same_step(stored: StepRecord, record: StepRecord) -> bool:
-    """Whether a row that is there already is the one to be written: the answer to an earlier try was lost."""
+    """Whether the stored row equals the new one: the answer to an earlier try was lost."""
     return _plain(stored) == _plain(record)
 
 

@@ -1,12 +1,12 @@
-"""A row of a run committed in PostgreSQL by one statement: one journey to the server, where a transaction takes five.
+"""Commits a row of a run to PostgreSQL by one statement: one round trip to the server instead of a transaction's five.
 
-    UPDATE runs       whose turn it is: no row where the epoch or the order is another, and then nothing is written
-    INSERT blobs      the texts that stand apart, for the row of that UPDATE
+    UPDATE runs       checks epoch and order: no row if either differs, and then nothing is written
+    INSERT blobs      the separate texts, if the UPDATE returned a row
     INSERT uses       which run needs them
     INSERT steps      the row itself
 
-It stands or falls as a whole, as a transaction does. Where it fails, for whatever reason, the caller does the same by
-a transaction of its own, which finds out whether the row is there, and tells the error.
+The statement is atomic, as a transaction is. If it fails for any reason, the caller uses a transaction, which finds out
+whether the row was written, and reports the error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TEXTS: Final = f"""texts AS (SELECT turn.run, digest, data
     kept AS (INSERT INTO {blobs.name} (digest, data) SELECT digest, data FROM texts
         ON CONFLICT (digest) DO UPDATE SET digest = excluded.digest),
     noted AS (INSERT INTO {uses.name} (run, digest) SELECT run, digest FROM texts ON CONFLICT DO NOTHING)"""
-"""A blob that is there already is locked by being written again: a prune may be about to remove it."""
+"""An existing blob is locked by writing it again: a prune may be about to remove it."""
 _COLUMNS: Final = tuple(column.name for column in steps.columns)
 _STEP: Final = f"""INSERT INTO {steps.name} ({", ".join(_COLUMNS)})
     SELECT {", ".join(f"%({name})s" for name in _COLUMNS)} FROM turn"""
@@ -40,7 +40,7 @@ _ROW_WITH_TEXTS: Final = f"WITH {_TURN}, {_TEXTS} {_STEP}"
 
 _FORMAT_ROW: Final = f"""SELECT value FROM {meta.name}
     WHERE key = 'format' AND tableoid = to_regclass(quote_ident(current_schema()) || '.{meta.name}')"""
-"""Of the schema that tables would be made in: one further down the path may have a journal, too."""
+"""In the schema in which tables would be created: a schema later in the search path may have a journal, too."""
 _BEGIN: Final = f"""INSERT INTO {runs.name} (run, epoch, last_seq) VALUES (%(run)s, 1, 0)
     ON CONFLICT (run) DO UPDATE SET epoch = {runs.name}.epoch + 1 RETURNING epoch"""
 _LAST: Final = f"SELECT last_seq FROM {runs.name} WHERE run = %(run)s"
@@ -55,10 +55,10 @@ _NO_TABLE: Final = "42P01"
 
 
 class SingleStatement:
-    """Rows written from one thread at a time: on a connection that stays open, or on one that the process shares.
+    """Writes rows from one thread at a time: on a connection that stays open, or on one that the process shares.
 
     Args:
-        engine: Of any database; on another one than PostgreSQL nothing is written here.
+        engine: Of any database; nothing is written here for databases other than PostgreSQL.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -68,10 +68,10 @@ class SingleStatement:
         self._connection: Connection | None = None
 
     def commit(self, row: Values, texts: Sequence[tuple[bytes, bytes]]) -> bool:
-        """Whether it is committed; if not, the caller has to find out whether it is there, and to write it.
+        """Whether the row was committed; if not, the caller must find out whether it was written, and write it.
 
         Args:
-            row: Of `steps`.
+            row: Values of a row of `steps`.
             texts: Digest and data of the blobs that the run does not have yet.
         """
         if not self.is_used:
@@ -85,11 +85,11 @@ class SingleStatement:
             return False
 
     def found_format(self) -> int | None:
-        """The format of the store; None of an empty one.
+        """The format of the store; None for an empty store.
 
         Raises:
-            SQLAlchemyError: It cannot be asked.
-            ValueError: It says something that is no number.
+            SQLAlchemyError: The store cannot be read.
+            ValueError: The stored format is not a number.
         """
         try:
             found = by_itself(self._engine, _FORMAT_ROW).fetchone()
@@ -100,18 +100,18 @@ class SingleStatement:
         return None if found is None else int(found[0])
 
     def begin(self, run: str) -> int:
-        """Take a run over from its writer so far, if it has one; the epoch.
+        """Take over a run from its present writer, if there is one; return the new epoch.
 
         Raises:
-            SQLAlchemyError: It cannot be written.
+            SQLAlchemyError: The store cannot be written.
         """
         return int(self._ask(_BEGIN, {"run": run}).fetchone()[0])
 
     def last_seq(self, run: str) -> int:
-        """Number of the latest row of a run; 0 of a run without any.
+        """Number of the latest row of a run; 0 for a run without rows.
 
         Raises:
-            SQLAlchemyError: It cannot be read.
+            SQLAlchemyError: The store cannot be read.
         """
         found = self._ask(_LAST, {"run": run}).fetchone()
         return 0 if found is None else int(found[0])
@@ -120,18 +120,18 @@ class SingleStatement:
         """Write a row of each table, and undo it.
 
         Raises:
-            SQLAlchemyError: It cannot be written.
+            SQLAlchemyError: The store cannot be written.
         """
         by_itself(self._engine, _PROBED)
 
     def _written(self, row: Values, texts: Sequence[tuple[bytes, bytes]]) -> bool:
-        ordered = sorted(texts)  # two writers of the same texts take their locks in one order
+        ordered = sorted(texts)  # so that two writers of the same texts take their locks in the same order
         given = {"digests": [digest for digest, _ in ordered], "texts": [data for _, data in ordered]}
         statement, values = (_ROW_WITH_TEXTS, {**row, **given}) if texts else (_ROW, row)
         return bool(self._carry_out(statement, values).rowcount == 1)
 
     def _ask(self, statement: str, values: Values) -> Any:
-        """Carry out a statement that may be carried out twice: on a new connection where the kept one was cut."""
+        """Run an idempotent statement: on a new connection if the kept one was lost."""
         from psycopg import Error
 
         if self._connection is not None:
@@ -156,13 +156,13 @@ class SingleStatement:
         return driver.execute(statement, values)
 
     def close(self) -> None:
-        """Give the connection back. The next row opens one again."""
+        """Release the connection. The next row opens a new one."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
 
     def _drop(self) -> None:
-        """The connection may be broken: it is ended, not given back, since the pool would ask it first."""
+        """Close a connection that may be broken instead of returning it to the pool, which would test it first."""
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(SQLAlchemyError):

@@ -1,4 +1,6 @@
-"""Statements of the hot path: compiled once per database, because SQLAlchemy takes longer for each than SQLite."""
+"""Statements that are used for each row: compiled once per database, because SQLAlchemy takes longer for each than
+SQLite.
+"""
 
 from __future__ import annotations
 
@@ -12,29 +14,29 @@ Values = Mapping[str, Any]
 
 
 class Done(Protocol):
-    """What is known of a statement that was carried out: how many rows it has changed."""
+    """The result of a statement: the number of rows that it changed."""
 
     @property
     def rowcount(self) -> int: ...
 
 
 Run = Callable[[Connection | sqlite3.Connection, Values | Sequence[Values]], Done]
-"""Carries a statement out with its values by name, or with several sets of them; on SQLite also on the driver's own
-connection."""
+"""Runs a statement with its values by name, or with several sets of them; for SQLite also on the driver's own
+connection.
+"""
 
 _PASSED_ON: Final = "sqlite"
-"""A database whose driver takes our values (texts, numbers, bytes, None) as they are."""
+"""A database whose driver accepts our values (texts, numbers, bytes, None) unchanged."""
 
 
 def prepared(engine: Engine, statement: Any) -> Run:
-    """The statement, ready for this database.
+    """The statement, compiled for this database.
 
-    SQLite's driver is given the text and the values in the order of its question marks, in the engine's own
-    transaction; its errors are the driver's. Other databases take seconds of network for each millisecond that this
-    would save.
+    SQLite's driver gets the text and the values in the order of its question marks, in the engine's own transaction;
+    its errors are the driver's. For other databases the network takes far longer than this would save.
 
     Raises:
-        SQLAlchemyError, sqlite3.Error: The statement cannot be carried out.
+        SQLAlchemyError, sqlite3.Error: The statement failed.
     """
     if engine.dialect.name != _PASSED_ON:
         return lambda connection, values: _executed(connection, statement, values)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """A journal in a SQL database: SQLite in a file by default, PostgreSQL by URL.
 
-One transaction per step. The writer's epoch and the order of rows are checked by the very statement that commits
-them, so that of two processes on one run only the later one can write.
+One transaction per step. The statement that commits a row also checks the writer's epoch and the order of rows, so that
+of two processes on one run only the later one can write.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ from rawko.runtime.journal import StepRecord
 Result = TypeVar("Result")
 
 _MOST_AT_ONCE: Final = 65_536
-"""Bytes of new texts that a row may have to be committed in the loop's thread: they are compressed there."""
+"""Most bytes of new blobs for which a row is committed in the loop's thread: they are compressed there."""
 _PROBE = "~probe"
-"""Stands behind all runs, where a new one is written, too."""
+"""Sorts after all runs, where a new run is written, too."""
 
 _TAKE_TURN = (
     update(runs)
     .where(runs.c.run == bindparam("of"), runs.c.epoch == bindparam("by"), runs.c.last_seq == bindparam("after"))
     .values(last_seq=bindparam("to"))
 )
-"""Holds a writer to its epoch and its rows to their order; no other writer gets the run until the transaction ends."""
+"""Checks the writer's epoch and the order of rows; locks the run until the end of the transaction."""
 _ADD_STEP = insert(steps)
 
 
 class SqlJournal:
     """Implements `rawko.runtime.journal.Journal`.
 
-    Durable means: committed by the database. SQLite runs in WAL mode with `synchronous=NORMAL`: nothing is lost when
-    the process is killed; a power loss may take the last rows, never a part of one. `is_power_safe` waits for the disk
-    at each row. A write may be repeated when its answer was lost: a row that is there already is not written twice.
+    A step is durable once the database has committed it. SQLite runs in WAL mode with `synchronous=NORMAL`: nothing is
+    lost if the process is killed; a power loss may lose the last rows, never a part of a row. `is_power_safe` waits for
+    the disk at each row. A write whose answer was lost may be repeated: an existing row is not written twice.
 
     Args:
         where: A file, by its path; or a database URL (`postgresql://USER@HOST/DATABASE`, `sqlite:///FILE`).
 
     Raises:
-        JournalError: It cannot be opened, is damaged, or is of a newer format; an older one is migrated.
+        JournalError: The journal cannot be opened, is damaged, or has a newer format; an older format is migrated.
     """
 
     def __init__(self, where: Path | str, *, is_power_safe: bool = False) -> None:
@@ -73,7 +73,7 @@ class SqlJournal:
         self._take_turn, self._add_step = prepared(self._engine, _TAKE_TURN), prepared(self._engine, _ADD_STEP)
         self._contents = Contents(self._engine, self._insert)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rawko-journal")
-        self._waiting = 0  # calls that the thread has not ended yet
+        self._waiting = 0  # calls that the thread has not finished yet
         self._is_closed = False
         self._holds = holds_of(self._engine, self.name)
         try:
@@ -88,14 +88,14 @@ class SqlJournal:
     # ------------------------------------------------------------ the port
 
     async def begin(self, run: str) -> int:
-        """Open a run for writing, fencing off any earlier writer."""
+        """Open a run for writing; earlier writers are refused from then on."""
         if self._single.is_used:
             return await self._work(lambda: self._guarded(lambda: self._single.begin(run)))
         return await self._work(lambda: self._written(self._begin, run))
 
     async def append(self, record: StepRecord) -> None:
         """Commit one step."""
-        row, packed = packed_step(record)  # outside of the transaction, which other writers wait for
+        row, packed = packed_step(record)  # outside of the transaction, for which other writers wait
         is_short = self._contents.size_of_new(record.run, packed) <= _MOST_AT_ONCE
         if is_short and self._group.is_used and await self._append_in_group(record, row, packed):
             return
@@ -103,7 +103,7 @@ class SqlJournal:
             await self._work(lambda: self._append(record, row, packed, is_tried=is_short and self._group.is_used))
 
     async def checkpoint(self, run: str, seq: int, snapshot: dict[str, Any], *, epoch: int) -> None:
-        """Keep a full snapshot as of the latest row."""
+        """Store a full snapshot as of the latest row."""
         await self._work(lambda: self._checkpoint(run, seq, snapshot, epoch))
 
     async def rows(self, run: str, after: int = 0, until: int | None = None) -> Sequence[StepRecord]:
@@ -111,13 +111,13 @@ class SqlJournal:
         return await self._work(lambda: self._read(self._rows, run, after, until))
 
     async def last_seq(self, run: str) -> int:
-        """Number of the latest committed row; 0 of a run without any."""
+        """Number of the latest committed row; 0 for a run without rows."""
         if self._single.is_used:
             return await self._work(lambda: self._guarded(lambda: self._single.last_seq(run)))
         return await self._work(lambda: self._read(self._last_seq, run))
 
     async def times(self, run: str) -> tuple[float, float] | None:
-        """Times of the first and the latest committed row, without reading them; None of a run without any."""
+        """Times of the first and the latest committed row, without reading the rows; None for a run without rows."""
         return await self._work(lambda: self._read(self._times, run))
 
     async def last_checkpoint(self, run: str) -> tuple[int, dict[str, Any]] | None:
@@ -137,7 +137,7 @@ class SqlJournal:
             self._thread.shutdown(wait=False)
 
     async def _work(self, call: Callable[[], Result]) -> Result:
-        """Run in the journal's thread. A cancelled caller does not tear a transaction: it is finished there."""
+        """Run in the journal's thread. If the caller is cancelled, the transaction is still completed there."""
         if self._is_closed:
             raise JournalError(f"the journal {self.name} is closed", is_retryable=False)
         future = asyncio.get_running_loop().run_in_executor(self._thread, call)
@@ -149,7 +149,7 @@ class SqlJournal:
         self._waiting -= 1
 
     def dispose(self) -> None:
-        """`aclose` where no loop runs."""
+        """`aclose` for callers without a running event loop."""
         self._is_closed = True
         self._thread.shutdown(wait=True)
         self._end()
@@ -167,11 +167,11 @@ class SqlJournal:
             self._engine.dispose()
 
     async def hold(self, run: str) -> None:
-        """Hold a run alone, until `release` or the end of this process; see `rawko.journal.holds`."""
+        """Lock a run, until `release` or the end of this process; see `rawko.journal.holds`."""
         await self._work(lambda: self._guarded(lambda: self._holds.take(run)))
 
     async def release(self, run: str) -> None:
-        """End a hold. What was remembered of the run, so that nothing is written twice, is forgotten."""
+        """Unlock a run, and forget which of its blobs are stored."""
         self._contents.forget([run])
         if not self._is_closed:
             await self._work(lambda: self._guarded(lambda: self._holds.give_back(run)))
@@ -179,10 +179,10 @@ class SqlJournal:
     # ------------------------------------------------------------ besides the port
 
     def probe(self) -> None:
-        """Find out, before anything depends on it, whether a new run can be written; nothing is kept of it.
+        """Check that a new run could be written, before anything depends on it; leaves nothing in the store.
 
         Raises:
-            JournalError: It cannot; `is_damaged` where the store is broken.
+            JournalError: It could not; `is_damaged` if the store is broken.
         """
         if self._single.is_used:
             return self._guarded(self._single.probe)
@@ -204,13 +204,13 @@ class SqlJournal:
         return await self._work(lambda: self._read(_run_ids))
 
     async def prune(self, doomed: Collection[str]) -> Pruned:
-        """Delete runs with all that only they need; what they were is gone. Their writers are fenced off."""
+        """Delete runs with everything that only they need. Their writers are refused from then on."""
         pruned = await self._work(lambda: self._written(prune_runs, doomed))
         self._contents.forget(doomed)
         return pruned
 
     async def shrink(self) -> None:
-        """Give the room of what was deleted back to the system."""
+        """Return the disk space of deleted data to the system."""
         await self._work(lambda: self._guarded(lambda: shrink(self._engine)))
 
     # ------------------------------------------------------------ transactions
@@ -240,7 +240,7 @@ class SqlJournal:
             raise JournalError(f"the journal {self.name}: {error}", is_retryable=False, is_damaged=True) from error
 
     def _prepare(self) -> None:
-        # A store that is as it should be is not written: it may be in use, or there only to be read.
+        # Write only if the store needs it: it may be in use, or read-only.
         is_asked = self._single.is_used
         found = self._guarded(self._single.found_format) if is_asked else self._read(found_format)
         if found is not None:
@@ -258,7 +258,7 @@ class SqlJournal:
         return int(epoch)
 
     def _append_directly(self, record: StepRecord, row: Values, packed: Packed) -> bool:
-        """Whether the row could be committed at once, in the loop's own thread; see `rawko.journal.direct`."""
+        """Whether the row was committed at once, in the loop's own thread; see `rawko.journal.direct`."""
         if self._is_closed or self._waiting:
             return False
         if not self._direct.commit(lambda connection: self._add(connection, record, row, packed)):
@@ -269,7 +269,7 @@ class SqlJournal:
         return True
 
     async def _append_in_group(self, record: StepRecord, row: Values, packed: Packed) -> bool:
-        """Whether the row could be committed together with others; see `rawko.journal.group_commit`."""
+        """Whether the row was committed together with others; see `rawko.journal.group_commit`."""
         if self._is_closed or not (self._group.is_open or await self._work(self._group.open)):
             return False
         if not await self._group.commit(row, self._contents.fresh(record.run, packed)):
@@ -290,7 +290,7 @@ class SqlJournal:
     def _add(
         self, connection: Connection | sqlite3.Connection, record: StepRecord, row: Values, packed: Packed
     ) -> bool:
-        """Write a row with its texts; nothing where it is not the writer's turn."""
+        """Write a row with its blobs; False if epoch or order do not match."""
         turn = {"of": record.run, "by": record.epoch, "after": record.seq - 1, "to": record.seq}
         if self._take_turn(connection, turn).rowcount != 1:
             return False
@@ -353,7 +353,7 @@ def _run_ids(connection: Connection) -> tuple[str, ...]:
 
 
 def _refused(connection: Connection, run: str, epoch: int, seq: int) -> JournalError:
-    """Why a write did not fit: unknown run, another writer, or a row out of order."""
+    """The error for a write that does not match: unknown run, another writer, or a row out of order."""
     found = connection.execute(select(runs.c.epoch, runs.c.last_seq).where(runs.c.run == run)).first()
     if found is None:
         message = f"run {run!r} was not begun"
@@ -365,7 +365,7 @@ def _refused(connection: Connection, run: str, epoch: int, seq: int) -> JournalE
 
 
 def _insert_of(dialect: str) -> Any:
-    """The INSERT that can pass over what is there already; only the database's own dialect is loaded."""
+    """The INSERT with ON CONFLICT of the database's dialect; imports only that dialect."""
     if dialect == "postgresql":
         from sqlalchemy.dialects import postgresql
 

@@ -1,6 +1,6 @@
-"""The journal's tables, in the format of today. Rows hold changes; large texts stand once, by their content.
+"""The journal's tables, in the present format. Rows contain changes; large texts are stored once, by content.
 
-What is asked for by SQL is a column; the rest of a row is its `body`, JSON that is compressed where that helps.
+Fields that SQL queries need are columns; the rest of a row is its `body`, JSON that is compressed if that helps.
 Without SQLite's row ids a small table is its own index: one page less per table, one look-up less per write.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlalchemy import Column, Float, Integer, LargeBinary, MetaData, String, Table, Text
 
 FORMAT = 2
-"""Of everything below. Older formats are migrated (`migrations`), newer ones refused."""
+"""Format of all tables below. Older formats are migrated (`migrations`), newer ones refused."""
 
 metadata = MetaData()
 
@@ -44,7 +44,7 @@ steps = Table(
     Column("body", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
-"""One row per macrostep. `event` is its name alone."""
+"""One row per macrostep. `event` is only the event's name."""
 
 checkpoints = Table(
     "checkpoints",
@@ -53,7 +53,9 @@ checkpoints = Table(
     Column("seq", Integer, primary_key=True, autoincrement=False),
     Column("body", LargeBinary, nullable=False),
 )
-"""Full snapshots; they bound what a resume, or a look at an earlier step, replays. Lists in them are shared pages."""
+"""Full snapshots; they limit how many rows a resume, or a view of an earlier step, replays. Lists in them share
+pages.
+"""
 
 blobs = Table(
     "blobs",
@@ -61,7 +63,7 @@ blobs = Table(
     Column("digest", LargeBinary(32), primary_key=True),
     Column("data", LargeBinary, nullable=False),
 )
-"""Texts by the SHA-256 of what they are uncompressed; runs share them."""
+"""Texts by the SHA-256 of their uncompressed content; runs share them."""
 
 uses = Table(
     "uses",
@@ -70,4 +72,4 @@ uses = Table(
     Column("digest", LargeBinary(32), primary_key=True),
     sqlite_with_rowid=False,
 )
-"""Which run needs which blob: a blob that none needs is removed with the last run that did."""
+"""Which run needs which blob: a blob is removed with the last run that needs it."""

@@ -1,4 +1,4 @@
-"""The connection of a journal's writing transactions; SQLite's stays open from one to the next."""
+"""The connection for a journal's writing transactions; SQLite's stays open between them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Final
 from sqlalchemy import Connection, Engine
 
 _KEPT: Final = "sqlite"
-"""A database that holds nothing for a connection at rest. Taking one from the pool and giving it back costs about as
-much as the row itself; of a server, the pool finds out whether the connection still lives."""
+"""A database for which an idle connection costs nothing. Taking one from the pool and returning it costs about as
+much as writing the row; for a server, the pool checks whether the connection still works.
+"""
 
 
 class Writing:
-    """Writing transactions of one journal, one after the other, from one thread at a time."""
+    """Runs writing transactions of one journal, one after the other, from one thread at a time."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -23,10 +24,10 @@ class Writing:
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
-        """A transaction: committed at the end, undone by whatever is raised.
+        """A transaction: committed at the end, undone if an exception is raised.
 
         Raises:
-            SQLAlchemyError, sqlite3.Error: It cannot be begun or committed.
+            SQLAlchemyError, sqlite3.Error: The transaction cannot be begun or committed.
         """
         if not self._is_kept:
             with self._engine.begin() as connection:
@@ -42,7 +43,7 @@ class Writing:
         self._connection = connection
 
     def close(self) -> None:
-        """Give the connection back. The next transaction opens one again."""
+        """Release the connection. The next transaction opens a new one."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()

@@ -1,7 +1,7 @@
-"""A process that goes on when the one that has started it ends.
+"""A process that continues after the process that started it has ended.
 
-Its standard error goes into a nameless file, not a pipe: a pipe would break once its reader has ended, and with it the
-process that writes. No event loop knows the process, so that a loop that is closed leaves nothing behind.
+Its standard error goes into an unlinked file, not a pipe: a pipe would break when its reader ends, and end the writer
+with it. No event loop manages the process, so that closing a loop leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ _POLL_S: Final = 0.05
 
 
 class Detached:
-    """Starts a command in a session of its own, without a terminal: `with Detached(...) as process:`.
+    """Starts a command in a new session, without a terminal: `with Detached(...) as process:`.
 
-    What it says can be read until the end of the block; the process may go on after it.
+    Its output can be read until the end of the block; the process may run on after it.
 
     Args:
         words: The program and its arguments.
-        folder: That it works in; `environ` is its whole environment.
+        folder: Its working directory; `environ` is its whole environment.
 
     Raises:
+        OSError: The command cannot be started.
         OSError: It cannot be started.
     """
 
@@ -59,21 +60,21 @@ class Detached:
 
     @property
     def code(self) -> int | None:
-        """Its exit code; None while it is running."""
+        """The exit code; None while the process is running."""
         return self._process.returncode
 
     @property
     def printed(self) -> str:
-        """The end of what it has written to its standard output."""
+        """The end of its standard output."""
         return _end_of(self._out.fileno())
 
     @property
     def complained(self) -> str:
-        """The end of what it has written to its standard error."""
+        """The end of its standard error."""
         return _end_of(self._err.fileno())
 
     async def ended(self, timeout_s: float | None = None) -> bool:
-        """Wait for its end, at most so long; whether it has ended."""
+        """Wait for the process to end, at most `timeout_s` seconds; whether it has ended."""
         loop = asyncio.get_running_loop()
         until = None if timeout_s is None else loop.time() + timeout_s
         while self.code is None and (until is None or loop.time() < until):  # noqa: ASYNC110 - a thread waits for it

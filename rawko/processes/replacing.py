@@ -1,4 +1,4 @@
-"""A text file that is replaced whole or not at all."""
+"""Replaces a text file atomically."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from pathlib import Path
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Put another text into a file, whose mode stays, and its byte order mark. Of a link the file that it leads to is
-    replaced.
+    """Replace the content of a file; its mode and its byte order mark are kept. For a link, the target is replaced.
 
     Raises:
-        OSError: The file is not there, or cannot be written; it is as it was.
+        OSError: The file does not exist or cannot be written; it is unchanged.
     """
     path = path.resolve(strict=True)
     mode = path.stat().st_mode & 0o777

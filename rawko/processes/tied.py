@@ -1,4 +1,4 @@
-"""Programs that end with the process that has started them, also where that is killed."""
+"""Starts programs that end with the process that started them, even if that is killed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 
 def tied(words: Sequence[str], number: signal.Signals) -> list[str]:
-    """The words of a program, which gets a signal when the thread that starts it is gone; on systems without `setpriv`
-    the words alone."""
+    """The command line of a program that gets a signal when the thread that starts it ends; unchanged on systems
+    without `setpriv`.
+    """
     found = shutil.which("setpriv")
     return list(words) if found is None else [found, "--pdeathsig", number.name.removeprefix("SIG"), *words]

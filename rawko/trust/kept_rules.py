@@ -1,8 +1,8 @@
-"""The rules that a person has kept for a folder when a call asked: one file per folder, in the user's own files.
+"""The rules that a person has saved for a folder when a call asked: one file per folder, in the user's configuration.
 
-Only `allow` rules are kept. They answer what would ask, and nothing that a rule denies; a project can neither write nor
-name them. As with decisions of trust, a file that another user could write is ignored, and so is
-one inside the folder itself, where an agent's tool could write it.
+Only `allow` rules are saved. They apply to calls that would ask, and not to those that a rule denies; a project can
+neither write nor name them. As with decisions of trust, a file that another user could write is ignored, and so is one
+inside the folder itself, where an agent's tool could write it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_RULES: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class KeptRule:
-    """A rule and when it was kept, in seconds since 1970."""
+    """A saved rule, and the time at which it was saved, in seconds since 1970."""
 
     rule: str
     added: float
@@ -37,10 +37,10 @@ class KeptRule:
 
 
 class KeptRules:
-    """The kept rules of one folder, which is identified by its real path.
+    """The saved rules of one folder, which is identified by its real path.
 
     Args:
-        place: The folder of all kept rules; the user's own by default.
+        place: The folder of all saved rules; the user's own by default.
     """
 
     def __init__(self, root: Path, place: Path | None = None) -> None:
@@ -53,7 +53,7 @@ class KeptRules:
         return self._own.file
 
     def load(self) -> tuple[KeptRule, ...]:
-        """All of them, oldest first; none if the file is not safe or not valid. A rule that is no rule is left out."""
+        """All saved rules, oldest first; empty if the file is not safe or not valid. Malformed rules are left out."""
         data = self._own.read()
         try:
             if data is None or data["format"] != FORMAT or data["folder"] != str(self._own.root):
@@ -64,7 +64,7 @@ class KeptRules:
         return tuple(one for one in found if _usable(one.rule) is not None)
 
     def current(self) -> tuple[Rule, ...]:
-        """The rules as they are now; the file is read again when it has changed."""
+        """The rules as they are now; the file is read again after it has changed."""
         stamp = self._own.stamp()
         if stamp is None:
             self._rules = ()
@@ -74,10 +74,10 @@ class KeptRules:
         return self._rules
 
     def add(self, text: str) -> None:
-        """Keep a rule; one that is kept already stays as it is.
+        """Save a rule; does nothing if it is saved already.
 
         Raises:
-            ConfigError: It is no `allow` rule, or it cannot be kept.
+            ConfigError: It is not an `allow` rule, or it cannot be saved.
         """
         rule = checked(text)
         with self._changing():
@@ -89,7 +89,7 @@ class KeptRules:
             self._save([*kept, KeptRule(str(rule), round(time.time(), 3))])
 
     def remove(self, text: str) -> bool:
-        """Keep a rule no longer; returns whether there was one.
+        """Remove a saved rule; returns whether it was there.
 
         Raises:
             ConfigError: The file cannot be written.
@@ -108,7 +108,9 @@ class KeptRules:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """One process at a time reads and writes the file again: of two rules kept at once none is lost."""
+        """Lock the file against other processes and read it again before writing, so that no rule saved meanwhile is
+        lost.
+        """
         self._own.check_place()
         lock = self.file.with_suffix(".lock")
         try:
@@ -124,10 +126,10 @@ class KeptRules:
 
 
 def checked(text: str) -> Rule:
-    """A rule that may be kept.
+    """A rule that may be saved.
 
     Raises:
-        ConfigError: It is malformed, or something else than an `allow` rule.
+        ConfigError: The rule is malformed, or not an `allow` rule.
     """
     try:
         rule = parse_rule(text)

@@ -1,5 +1,5 @@
-"""Files of the user's own about one folder, in the user's configuration: read only where nobody else could have written
-them, written whole or not at all.
+"""The user's own files about single folders, in the user's configuration: ignored if another user could have written
+them, and replaced atomically.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class OwnFile:
             )
 
     def stamp(self) -> tuple[int, int, int] | None:
-        """Differs when the file was written again; None where there is none."""
+        """A value that changes when the file is written; None if it does not exist."""
         try:
             info = self.file.lstat()
         except OSError:
@@ -62,7 +62,7 @@ class OwnFile:
         return info.st_mtime_ns, info.st_ino, info.st_size
 
     def read(self) -> Any:
-        """Its JSON; None if there is none, or it is not safe or not valid."""
+        """The JSON of the file; None if it does not exist, is not safe or not valid."""
         if self.is_reachable:
             return None
         try:
@@ -73,19 +73,19 @@ class OwnFile:
             return None
 
     def make_folder(self) -> None:
-        """Make the folder of all such files, for its owner alone.
+        """Create the folder of all such files, accessible to its owner only.
 
         Raises:
-            OSError: It cannot be made.
+            OSError: The folder cannot be created.
         """
         self._place.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._place.chmod(0o700)
 
     def write(self, data: Mapping[str, Any]) -> None:
-        """Replace it.
+        """Replace the file.
 
         Raises:
-            ConfigError: It cannot be kept.
+            ConfigError: The file cannot be written.
         """
         self.check_place()
         try:
@@ -103,10 +103,10 @@ class OwnFile:
             raise ConfigError(f"{self.file}: the decision cannot be kept: {why}") from error
 
     def remove(self) -> bool:
-        """Remove it; returns whether there was one.
+        """Remove the file; returns whether it existed.
 
         Raises:
-            ConfigError: It cannot be removed.
+            ConfigError: The file cannot be removed.
         """
         try:
             self.file.unlink()
