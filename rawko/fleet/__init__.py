@@ -1,4 +1,5 @@
-"""Runs of many machines: a queue of tasks in PostgreSQL, workers that take them, and what is known of each run.
+"""Runs on many machines: a queue of tasks in PostgreSQL, workers that claim and run them, and a record of each task.
 
-A run's durability is its journal's. The queue (`rawko.fleet.engine`, with DBOS behind it) only says whose turn it is.
+A run's journal makes it durable. The queue (`rawko.fleet.engine`, implemented with DBOS) only decides which run is
+claimed next.
 """

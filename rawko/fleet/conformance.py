@@ -1,7 +1,7 @@
-"""What every queue of the port `rawko.fleet.engine` must do, as functions that a test calls for an adapter.
+"""The conformance suite for adapters of the port `rawko.fleet.engine`: functions that a test calls.
 
-Each check gets `Opened`: a way to open the queue as another process would, and to let a worker die. The queue is empty
-at the beginning, and has the queues "a" and "b".
+Each check gets `Opened`: functions that open the queue as another process would, and simulate the death of a worker.
+The queue is empty at the beginning, and has the queues "a" and "b".
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Opened:
     """An adapter under test.
 
     Attributes:
-        open: A queue of its own connections on the same database.
-        transaction: A transaction for `submit`.
-        kill: Lets what was opened die as a killed process does: its sessions end, nothing is given back.
+        open: Opens the queue with its own connections to the same database.
+        transaction: Opens a transaction for `submit`.
+        kill: Simulates the kill of a process: its sessions end, nothing is released.
     """
 
     open: Callable[[], Engine]
@@ -37,7 +37,7 @@ class Opened:
 
 
 def claims_once_in_order(opened: Opened) -> None:
-    """A run is claimed once; the higher priority first, then the older."""
+    """A run is claimed once; higher priority first, then the older."""
     first, second = opened.open(), opened.open()
     for run, priority in (("low", -5), ("one", 0), ("two", 0), ("high", 7)):
         opened.put(first, run, priority=priority)
@@ -47,7 +47,7 @@ def claims_once_in_order(opened: Opened) -> None:
 
 
 def leaves_tenants_out(opened: Opened) -> None:
-    """Nothing is taken of the tenants that are named; what they have queued stays."""
+    """No run of the named tenants is claimed; their runs stay queued."""
     engine = opened.open()
     opened.put(engine, "one", tenant="poor")
     opened.put(engine, "two", tenant="rich")
@@ -56,7 +56,7 @@ def leaves_tenants_out(opened: Opened) -> None:
 
 
 def submits_with_its_transaction(opened: Opened) -> None:
-    """A transaction that fails leaves nothing queued; a run that is queued already is queued once."""
+    """A transaction that fails leaves nothing queued; submitting a queued run again queues it once."""
     engine = opened.open()
     try:
         with opened.transaction() as within:
@@ -73,7 +73,7 @@ def submits_with_its_transaction(opened: Opened) -> None:
 
 
 def releases(opened: Opened) -> None:
-    """What is released is claimed again, at once or after its delay; what is done only after another submit."""
+    """A released run is claimed again, at once or after its delay; a run released as done only after another submit."""
     engine = opened.open()
     opened.put(engine, "run")
     (claim,) = engine.claim("w", ["a"], 1)
@@ -91,7 +91,7 @@ def releases(opened: Opened) -> None:
 
 
 def waits_for_its_time(opened: Opened) -> None:
-    """A delayed run is claimed after its delay; one that is withdrawn never."""
+    """A delayed run is claimed after its delay; a withdrawn one never."""
     engine = opened.open()
     opened.put(engine, "late", delay_s=1.5)
     opened.put(engine, "gone")
@@ -103,7 +103,7 @@ def waits_for_its_time(opened: Opened) -> None:
 
 
 def is_woken_before_its_time(opened: Opened) -> None:
-    """A run that waits for its time is queued at once by a submit without a delay, and stays as it is by one with."""
+    """A delayed run is queued at once by a submit without a delay; a submit with a delay leaves it unchanged."""
     engine = opened.open()
     opened.put(engine, "run", delay_s=3600)
     opened.put(engine, "run", delay_s=1800)
@@ -117,7 +117,7 @@ def is_woken_before_its_time(opened: Opened) -> None:
 
 
 def shares_among_tenants(opened: Opened) -> None:
-    """A tenant with many runs does not keep another one's waiting."""
+    """A tenant with many runs does not block another tenant's."""
     engine = opened.open()
     for number in range(6):
         opened.put(engine, f"many-{number}", tenant="many", priority=9)
@@ -149,7 +149,7 @@ def keeps_limits(opened: Opened) -> None:
 
 
 def takes_over_from_the_dead(opened: Opened) -> None:
-    """What a killed worker held is claimed by another one; the dead one's claim is worth nothing any more."""
+    """A killed worker's claims are claimed by another worker; its own claim is invalid from then on."""
     dead, living = opened.open(), opened.open()
     opened.put(living, "run")
     dead.beat("dead", ())
@@ -170,7 +170,9 @@ def takes_over_from_the_dead(opened: Opened) -> None:
 
 
 def keeps_for_a_name(opened: Opened) -> None:
-    """What is kept for a name is taken by who claims for it alone, also after a worker was gone; submitted, by all."""
+    """A run kept for a name is claimed only for that name, also after its worker died; after a submit, by any
+    worker.
+    """
     engine = opened.open()
     opened.put(engine, "run")
     (claim,) = engine.claim("w", ["a"], 1)
@@ -186,7 +188,7 @@ def keeps_for_a_name(opened: Opened) -> None:
 
 
 def forgets_who_leaves(opened: Opened) -> None:
-    """A worker that ends of itself holds nothing, at once."""
+    """A worker that leaves frees its claims at once."""
     first, second = opened.open(), opened.open()
     opened.put(first, "run")
     first.beat("first", ())
@@ -198,7 +200,7 @@ def forgets_who_leaves(opened: Opened) -> None:
 
 
 def frees_what_its_worker_does_not_know(opened: Opened) -> None:
-    """A claim whose answer never came to its worker, which lives, is free again; the others stay."""
+    """A claim whose answer never reached its living worker is freed; the worker's other claims stay."""
     first, second = opened.open(), opened.open()
     opened.put(first, "known")
     (known,) = first.claim("first", ["a"], 1)

@@ -1,4 +1,6 @@
-"""Where the files of a run are seen from here: in the folder of its worker, or in a copy, fetched where it is old."""
+"""Finds the files of a run on this machine: in the worker's folder, or in a copy, which is fetched if it is
+outdated.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,16 @@ from rawko.workspace.packs.opening import URL_VARIABLE as PACKS_URL
 from rawko.workspace.packs.opening import packs_of
 
 COPIES: Final = "copies"
-"""The folder of copies, in the fleet's."""
+"""Name of the folder of copies, inside the fleet's folder."""
 _STATE_DIR: Final = "RAWKO_STATE_DIR"
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A run's files.
+    """The files of a run.
 
     Attributes:
-        environ: What the environment must say for its settings: where its journal, its packs and its state are. With
+        environ: Environment variables for its settings: addresses of its journal and packs, its state folder. Contains
             passwords.
     """
 
@@ -38,15 +40,15 @@ class Seen:
 
 
 def find_files(task: TaskRecord, url: URL, environ: Mapping[str, str], folder: Path) -> Seen | None:
-    """The files of a run that has begun; None where they are elsewhere and nothing of them was sent.
+    """The files of a run that has begun; None if they are on another machine and none were sent.
 
     Args:
-        url: Of the fleet.
+        url: Of the fleet's database.
         environ: Of rawko; may name another store of packs.
-        folder: Of the fleet on this machine.
+        folder: The fleet's folder on this machine.
 
     Raises:
-        FleetError: They cannot be fetched.
+        FleetError: The files cannot be fetched.
     """
     assert task.place is not None
     address = url.render_as_string(hide_password=False)
@@ -70,7 +72,7 @@ def find_files(task: TaskRecord, url: URL, environ: Mapping[str, str], folder: P
 
 
 def why_not_begun(task: TaskRecord) -> str | None:
-    """Why there is nothing to be looked at of a run; None of one that has begun."""
+    """Why a run has no files yet; None if it has begun."""
     if task.place is not None and task.place.get("workspace"):
         return None
     more = f": {task.reason}" if task.reason else ""
@@ -78,7 +80,7 @@ def why_not_begun(task: TaskRecord) -> str | None:
 
 
 def why_not_seen(task: TaskRecord) -> str:
-    """That the files of a run are on another machine, and that nothing of them was sent."""
+    """The message that a run's files are on another machine, which has sent none of them."""
     place = task.place or {}
     host = str(place.get("host", "")).split(" ")[0]
     return (

@@ -1,4 +1,4 @@
-"""The fleet's database: where it is, how it is opened, and its errors in words without a password."""
+"""The fleet's database: its address, its connections, and its errors as messages without a password."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, Operationa
 from rawko.fleet.errors import FleetError
 
 URL_VARIABLE: Final = "RAWKO_FLEET_URL"
-"""Only the environment names the database: a repository's author could otherwise have tasks sent to one of theirs."""
+"""Read from the environment only: otherwise a repository's author could have tasks sent to their own database."""
 CONNECT_TIMEOUT_S: Final = 5
 _STATEMENT_TIMEOUT_MS: Final = 20_000
 _ACCEPTED: Final = "accepted: postgresql://USER:PASSWORD@HOST/DATABASE"
@@ -23,7 +23,7 @@ def fleet_url(environ: Mapping[str, str]) -> URL:
     """The address of the fleet's database.
 
     Raises:
-        FleetError: None is named, or it is no PostgreSQL.
+        FleetError: No database is named, or it is no PostgreSQL.
     """
     text = environ.get(URL_VARIABLE, "").strip()
     if not text:
@@ -32,13 +32,13 @@ def fleet_url(environ: Mapping[str, str]) -> URL:
 
 
 def database_url(text: str, what: str) -> URL:
-    """An address as text.
+    """A database address from text.
 
     Args:
-        what: Gives it, as the beginning of a message.
+        what: The source of the address, for messages.
 
     Raises:
-        FleetError: It is none, or not of a PostgreSQL.
+        FleetError: The text is no address, or not of a PostgreSQL.
     """
     try:
         url = make_url(text)
@@ -56,13 +56,13 @@ def shown(url: URL) -> str:
 
 
 def open_database(url: URL, *, application: str = "rawko-fleet", pool: int = 2, is_asked_first: bool = True) -> Engine:
-    """An engine for it; nothing is connected yet.
+    """A SQLAlchemy engine; opens no connection yet.
 
     Args:
-        application: Its name in PostgreSQL's list of sessions, up to 63 bytes.
-        pool: Connections that are kept.
-        is_asked_first: Whether a kept connection still lives is found out before each use: a journey to the server,
-            which a caller that tries again anyway does not need.
+        application: Name in PostgreSQL's list of sessions, up to 63 bytes.
+        pool: Number of connections that are kept open.
+        is_asked_first: Test a kept connection before each use: a round trip, which callers that retry anyway do not
+            need.
     """
     arguments: dict[str, str | int] = {
         "connect_timeout": CONNECT_TIMEOUT_S,
@@ -79,10 +79,10 @@ def open_database(url: URL, *, application: str = "rawko-fleet", pool: int = 2, 
 
 @contextmanager
 def telling(url: URL) -> Iterator[None]:
-    """Make errors of the database errors of the fleet.
+    """Turn errors of the database into FleetError.
 
     Raises:
-        FleetError: See there; in the database's words, without statement and password.
+        FleetError: With the database's message, without statement and password.
     """
     try:
         yield
@@ -95,7 +95,7 @@ def telling(url: URL) -> Iterator[None]:
 
 
 def is_away(error: BaseException | None) -> bool:
-    """Whether an error comes of a database that may answer in a moment: itself, or what it was made from."""
+    """Whether an error, or one of its causes, comes from a database that may answer again soon."""
     while error is not None and not isinstance(error, SQLAlchemyError):
         error = error.__cause__
     if isinstance(error, DBAPIError) and error.connection_invalidated:

@@ -1,10 +1,10 @@
-"""The port of the queue: five verbs. What is queued is a run's id; all else about the run is in `rawko.fleet.records`.
+"""The port of the queue: five verbs. The queue has only the ids of runs; `rawko.fleet.records` has all other data.
 
-    submit   queue a run; one that was released as done is queued again
-    claim    take runs whose turn it is; what dead workers held is free again
-    beat     say that a worker lives, and hear which of its claims still are its own
-    release  give a claim back: done, or to be claimed again, at once or later
-    limits   how many of a queue may be claimed at once, in all, per tenant, per period
+    submit   queue a run; a run released as done is queued again
+    claim    take runs that may start; claims of dead workers are freed first
+    beat     record that a worker lives, and return which of its claims are still valid
+    release  end a claim: done, or to be claimed again, at once or later
+    limits   how many runs of a queue may be claimed at once, in all, per tenant, per period
 
 `rawko.fleet.conformance` is the suite that every adapter passes.
 """
@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 MOST_URGENT: Final = 1000
-"""Priorities go from minus this to this; the higher one is claimed first, and 0 is usual."""
+"""Priorities are between minus this and this; the higher is claimed first, and 0 is the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A run that a worker has taken.
+    """A run that a worker has claimed.
 
     Attributes:
-        token: Of this claim alone: a later claim of the same run has another one.
+        token: Of this claim only: a later claim of the same run has another token.
     """
 
     run: str
@@ -38,9 +38,9 @@ class QueueLimits:
     """Bounds of a queue; None: unbounded.
 
     Attributes:
-        at_once: Runs at work, on all workers together.
-        per_tenant: Runs at work of one tenant, on all workers together.
-        starts: Runs begun within `period_s`, on all workers together.
+        at_once: Most claimed runs, on all workers together.
+        per_tenant: Most claimed runs of one tenant, on all workers together.
+        starts: Most runs claimed within `period_s`, on all workers together.
     """
 
     at_once: int | None = None
@@ -53,7 +53,7 @@ class Engine(Protocol):
     """A queue in a database. Every call is blocking; errors are `FleetError`."""
 
     def prepare(self) -> None:
-        """Make or migrate its tables.
+        """Create or migrate the tables.
 
         Raises:
             FleetError: The database cannot be reached, or its tables are of another version.
@@ -63,34 +63,34 @@ class Engine(Protocol):
     def submit(
         self, run: str, *, queue: str, tenant: str, priority: int, delay_s: float, within: Any, is_new: bool = False
     ) -> None:
-        """Queue a run, for all; nothing happens where it is queued or claimed already, but that it is kept for no name,
-        and that one which waits for its time is queued at once where `delay_s` is 0.
+        """Queue a run, for workers of any release. A run that is queued or claimed already stays so, but is no longer
+        kept for a release; a delayed run is queued at once if `delay_s` is 0.
 
         Args:
-            priority: From -`MOST_URGENT` to `MOST_URGENT`; the higher one is claimed first, within a tenant.
+            priority: From -`MOST_URGENT` to `MOST_URGENT`; within a tenant, the higher is claimed first.
             delay_s: By the database's clock.
-            within: The transaction (a SQLAlchemy connection) with which it stands or falls.
-            is_new: The queue has never had it.
+            within: The transaction (a SQLAlchemy connection) that this is part of.
+            is_new: The queue has never had this run.
         """
         ...
 
     def claim(
         self, worker: str, queues: Sequence[str], count: int, without: Collection[str] = (), kept_for: str = ""
     ) -> Sequence[Claim]:
-        """Take up to so many runs. Tenants take turns; within one the higher priority, then the older, goes first.
+        """Claim up to `count` runs. Tenants alternate; within a tenant the higher priority, then the older, goes first.
 
         Args:
-            without: Tenants of which nothing is taken.
-            kept_for: Take, too, what is kept for this name; see `release`.
+            without: Tenants of which no run is claimed.
+            kept_for: Also claim runs kept for this name; see `release`.
         """
         ...
 
     def beat(self, worker: str, claims: Collection[Claim], *, is_all: bool = False) -> Collection[Claim]:
-        """Tell that the worker lives; which of its claims are still its own. Must come every `LEASE_S / 4`.
+        """Record that the worker lives; return those of the claims that are still valid. Must be called every `LEASE_S
+        / 4`.
 
         Args:
-            is_all: The worker has no other claims. What else the queue holds for it, because the answer to a claim
-                was lost, is free again.
+            is_all: The worker has no other claims. Other claims in its name, whose answers were lost, are freed.
         """
         ...
 
@@ -103,37 +103,40 @@ class Engine(Protocol):
         keep_for: str = "",
         within: Any = None,
     ) -> bool:
-        """Give a claim back; False where it is another worker's by now, and nothing was changed.
+        """End a claim; False if another worker has the run by now, in which case nothing was changed.
 
         Args:
-            is_done: It is not to be claimed again, until it is submitted again; else it is, after the delay.
-            keep_for: Only who claims for this name takes it from now on, until it is submitted again. "": as before.
-            within: As of `submit`; None: a transaction of its own.
+            is_done: The run is not claimed again until it is submitted again; else it is, after the delay.
+            keep_for: Only workers that claim for this name claim the run from now on, until it is submitted again. "":
+                no change.
+            within: As for `submit`; None: a separate transaction.
         """
         ...
 
     def withdraw(self, run: str) -> bool:
-        """Take a run that no worker holds out of the queue, as the opposite of `submit`; whether it was there."""
+        """Remove an unclaimed run from the queue, as the opposite of `submit`; whether it was there."""
         ...
 
     def limits(self, queue: str, change: QueueLimits | None = None) -> QueueLimits:
-        """The bounds of a queue, after the change if there is one."""
+        """The bounds of a queue, after `change` if given."""
         ...
 
     def living(self) -> Sequence[str]:
-        """The workers that live, as far as their beats tell."""
+        """The workers that live, according to their beats."""
         ...
 
     def forget(self, worker: str) -> None:
-        """The worker ends of itself: what it still holds is free at once."""
+        """Remove a worker that ends: its claims are freed at once."""
         ...
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         ...
 
 
 LEASE_S: Final = 10.0
-"""After so long without a beat a worker counts as gone, though its sessions are open: it is frozen, or cut off."""
+"""Seconds without a beat after which a worker counts as dead even if its sessions are open: it is frozen, or cut
+off.
+"""
 DEAD_S: Final = 2.0
-"""After so long without a beat a worker counts as gone where its session has ended: it was killed."""
+"""Seconds without a beat after which a worker counts as dead if its session has ended: it was killed."""

@@ -1,4 +1,4 @@
-"""The error of everything that concerns the fleet's database and its tasks."""
+"""The error of the fleet's database and tasks."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from rawko.trust.errors import ConfigError
 
 
 class FleetError(ConfigError):
-    """What cannot be done with the fleet, and what would be accepted; never with the database's password.
+    """A request to the fleet that cannot be done; the message says what is accepted, and never has the database's
+    password.
 
     Attributes:
-        is_retryable: The same call may succeed in a moment: a connection, a server that starts again.
+        is_retryable: The same call may succeed in a moment: a lost connection, a server that restarts.
     """
 
     def __init__(self, message: str, *, is_retryable: bool = False) -> None:

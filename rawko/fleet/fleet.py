@@ -1,7 +1,8 @@
-"""The fleet, as commands and workers see it: tasks queued, claimed, ended, answered, held; queue and records agree.
+"""The fleet as commands and workers use it: submits, claims, ends, answers and lists tasks; keeps queue and records
+consistent.
 
-What is queued and recorded stands in one transaction. What is released is recorded first, so that a worker that dies
-in between leaves a record that the next claim puts right.
+Queueing and recording happen in one transaction. A release is recorded first, so that if the worker dies in between,
+the next claim corrects the record.
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ from rawko.fleet.schema import FORMAT, JOURNAL_FORMAT, check_tables, has_queue, 
 from rawko.fleet.task import ActorTask, FleetTask
 
 MAX_FAILURES: Final = 3
-"""Attempts in a row that fail without coming far, before a run counts as dead."""
+"""Failed attempts in a row with little progress after which a run counts as dead."""
 MIN_STEPS: Final = 5
-"""Rows of the journal that an attempt must pass to have come far: a tool that is run again makes some by itself."""
+"""Journal rows that an attempt must exceed to count as progress: repeating a tool call makes some rows by itself."""
 MAX_TAKEOVERS: Final = 10
-"""The same for attempts whose worker was gone: more, since others' kills and restarts of machines end workers, too."""
+"""The same for attempts whose worker died: more, since kills and restarts of machines are not the run's fault."""
 _LISTED: Final = 10
 _CHECK_S: Final = 1.0
-"""Between two looks of a worker at the format of the tables."""
+"""Interval between two checks of a worker that the tables have a format it can use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A task in the queue.
+    """The result of submitting a task.
 
     Attributes:
-        is_new: False where the tenant has submitted the same key before: `run` is that task's.
+        is_new: False if the tenant has submitted the same key before: `run` is that task's.
     """
 
     run: str
@@ -54,10 +55,10 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """A queue as it is shown.
+    """A queue, for lists.
 
     Attributes:
-        kept: How many of the queued runs wait for a worker of one release, by that.
+        kept: Number of queued runs that wait for a worker of one release, by release.
     """
 
     queue: str
@@ -70,10 +71,10 @@ class QueueState:
 
 
 class Fleet:
-    """The fleet of one database. Not for two threads at once; every call is blocking.
+    """The fleet of one database. Not thread-safe; every call blocks.
 
     Raises:
-        FleetError: On every call: the database cannot be reached (`is_retryable`), or what is asked is not possible.
+        FleetError: In every call: the database cannot be reached (`is_retryable`), or the request is not possible.
     """
 
     def __init__(self, url: URL, database: Database, *, new_run: Callable[[], str] = new_id) -> None:
@@ -85,10 +86,10 @@ class Fleet:
 
     @classmethod
     def open(cls, environ: Mapping[str, str], *, new_run: Callable[[], str] = new_id) -> Fleet:
-        """The fleet that the environment names; tables are made where there are none.
+        """The fleet that the environment names; creates missing tables.
 
         Args:
-            new_run: Makes ids of runs; one that is taken is asked for anew.
+            new_run: Returns ids of runs; called again if an id is in use.
 
         Raises:
             MissingExtra: The extra `fleet` is not installed.
@@ -98,17 +99,17 @@ class Fleet:
 
     @classmethod
     def at(cls, url: URL, *, new_run: Callable[[], str] = new_id, is_patient: bool = False) -> Fleet:
-        """As `open`, by the address of its database.
+        """As `open`, by the address of the database.
 
         Args:
-            is_patient: The caller tries again what fails because a connection was cut.
+            is_patient: The caller retries calls that fail because of a lost connection.
         """
         require("fleet", "a fleet")
         database = open_database(url, is_asked_first=not is_patient)
         try:
             with telling(url):
                 with database.connect():
-                    pass  # a server that is not there is told as such, before DBOS looks at it
+                    pass  # so that an unreachable server is reported before DBOS is loaded
                 with database.begin() as connection:
                     prepare(connection, shown(url))
                     is_prepared = has_queue(connection)
@@ -122,7 +123,7 @@ class Fleet:
 
     @property
     def _engine(self) -> Engine:
-        """The queue, opened when it is first asked: what only looks at tasks does not wait for DBOS to load."""
+        """The queue, opened on first use: reading tasks does not wait for DBOS to load."""
         if self._queue is None:
             from rawko.fleet.dbos_queue.engine import DbosEngine
 
@@ -130,11 +131,11 @@ class Fleet:
         return self._queue
 
     def prepare_queue(self) -> None:
-        """Make the tables of the queue, or bring them up to the version that is installed here."""
+        """Create the tables of the queue, or migrate them to the installed version."""
         self._engine.prepare()
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         if self._queue is not None:
             self._queue.close()
         self._database.dispose()
@@ -151,7 +152,7 @@ class Fleet:
         """Queue tasks, all or none.
 
         Raises:
-            FleetError: One of them cannot be queued; tells the problems of all.
+            FleetError: A task cannot be queued; lists the problems of all tasks.
         """
         problems = [f"task {number}: {why}" for number, one in enumerate(tasks, 1) for why in one.problems()]
         if problems:
@@ -170,10 +171,10 @@ class Fleet:
                 )
 
     def submit_actors(self, actors: Sequence[ActorTask]) -> Sequence[Submitted]:
-        """Queue actors, all or none; one that is there already, with the same kind, tenant and input, stays as it is.
+        """Queue actors, all or none; an existing actor with the same kind, tenant and input is left unchanged.
 
         Raises:
-            FleetError: One of them cannot be queued, or its id is in use for another one.
+            FleetError: An actor cannot be queued, or its id is in use by a different one.
         """
         problems = [f"actor {number}: {why}" for number, one in enumerate(actors, 1) for why in one.problems()]
         if problems:
@@ -238,25 +239,25 @@ class Fleet:
         queue: str | None = None,
         most: int = 200,
     ) -> Sequence[TaskRecord]:
-        """Tasks, what needs a person first, then the latest."""
+        """Tasks: those that need a person first, then the latest."""
         with self._read() as connection:
             return records.listed(connection, states=states, tenant=tenant, queue=queue, most=most)
 
     def get(self, run: str) -> TaskRecord | None:
-        """The task of a run, by its whole id."""
+        """The task of a run, by its full id; None if there is none."""
         with self._read() as connection:
             return records.get(connection, run)
 
     def counts(self, queue: str) -> Mapping[str, int]:
-        """How many tasks of a queue there are, by state."""
+        """The number of tasks of a queue, by state."""
         with self._read() as connection:
             return records.counts(connection, queue=queue).get(queue, {})
 
     def find(self, name: str) -> TaskRecord | None:
-        """The task of a run, by its id, or what its id or the last part of it begins with.
+        """The task of a run, by its id, or by the beginning of its id or of the id's last part.
 
         Raises:
-            FleetError: More than one fits; lists them.
+            FleetError: More than one task matches; lists them.
         """
         with self._read() as connection:
             found = records.get(connection, name)
@@ -270,14 +271,14 @@ class Fleet:
     # ------------------------------------------------------------ of workers
 
     def claim(self, worker: str, queues: Sequence[str], count: int) -> Sequence[tuple[Claim, TaskRecord]]:
-        """Take up to so many tasks whose turn it is; what has failed too often is set aside as dead.
+        """Claim up to `count` tasks; tasks that have failed too often are marked as dead instead.
 
-        Tasks of tenants whose budget is used up stay where they are, and those that are kept for another release.
+        Tasks of tenants without budget are not claimed, nor are tasks kept for another release.
 
-        The record of each is as it was before: `place` says where an earlier attempt has left its files.
+        The record of each task is as it was before the claim: `place` says where an earlier attempt has left its files.
 
         Raises:
-            FleetError: Also where a newer rawko has changed the tables, so that this one must end.
+            FleetError: Also if a newer rawko has changed the tables, so that this worker must end.
         """
         if time.monotonic() - self._checked_at >= _CHECK_S:
             self.check()
@@ -296,7 +297,7 @@ class Fleet:
         return self._take(worker, claims) if claims else ()
 
     def _take(self, worker: str, claims: Sequence[Claim]) -> list[tuple[Claim, TaskRecord]]:
-        """Note claims in their records; without those for which there is nothing to be done."""
+        """Record claims; returns those that must be run."""
         taken, over = [], []
         with self._written() as connection:
             found = records.get_all(connection, [claim.run for claim in claims], is_locked=True)
@@ -315,7 +316,7 @@ class Fleet:
         return taken
 
     def _is_to_do(self, connection: Connection, task: TaskRecord) -> bool:
-        if task.state == "running":  # its worker was gone before it could release it
+        if task.state == "running":  # its worker died before it could release it
             reason = f"its worker {task.worker} was gone in the middle of it"
             values = self._failed(connection, task, reason, task.steps, is_lost=True)
             is_dead = _is_hopeless(values)
@@ -327,10 +328,10 @@ class Fleet:
     def _failed(
         connection: Connection, task: TaskRecord, reason: str, steps: int, *, is_lost: bool = False
     ) -> dict[str, Any]:
-        """What an attempt that failed changes: one that has come far is the first of a new row of failures.
+        """Changed values after a failed attempt; if it made progress, it is the first of a new series of failures.
 
         Args:
-            is_lost: Its worker was gone.
+            is_lost: Its worker died.
         """
         has_moved = steps - records.steps_before(connection, task.run) > MIN_STEPS
         failures, takeovers = (0, 0) if has_moved else (task.failures, task.takeovers)
@@ -342,14 +343,14 @@ class Fleet:
         claims: Collection[Claim],
         steps: Mapping[str, tuple[int, Mapping[str, Any] | None]],
     ) -> tuple[Collection[Claim], Sequence[Letter]]:
-        """Tell that the worker lives, and how far its runs are.
+        """Record that the worker lives, and the progress of its runs.
 
         Args:
-            claims: All that it has: another one, whose answer was lost on the way, is free again.
-            steps: By run: rows of its journal, and where its files are; of those of which this is news.
+            claims: All claims of the worker; other claims in its name, whose answers were lost, are freed.
+            steps: By run, only of runs with news: rows of its journal, and the place of its files.
 
         Returns:
-            The claims that still are its own, and letters for their runs, until they are burnt.
+            The claims that are still valid, and letters for their runs, until they are burnt.
         """
         held = self._engine.beat(worker, claims, is_all=True)
         if not held:
@@ -360,7 +361,7 @@ class Fleet:
             return held, records.letters_for(connection, runs)
 
     def end(self, claim: Claim, worker: str, *, state: State, outcome: str, **told: Any) -> bool:
-        """A run has come to its end, to a question, or cannot be done; False where it is another worker's by now.
+        """Record that a run has ended, asks a question, or cannot be done; False if another worker has it by now.
 
         Args:
             told: `report`, `reason`, `steps`.
@@ -376,10 +377,10 @@ class Fleet:
         return True
 
     def lay_down(self, claim: Claim, worker: str, wait_s: float | None, **told: Any) -> bool:
-        """An actor rests: an event that is sent to it, or its next timer, queues it again; as `end` otherwise.
+        """Release an idle actor: an event that is sent to it, or its next timer, queues it again; otherwise as `end`.
 
         Args:
-            wait_s: Until its next timer; None where it has none.
+            wait_s: Seconds until its next timer; None if it has none.
         """
         with self._written() as connection:
             if self._own(connection, claim, worker) is None:
@@ -405,12 +406,12 @@ class Fleet:
         delay_s: float = 0.0,
         **told: Any,
     ) -> bool:
-        """A run is to go on elsewhere, or to be tried again; what has failed too often is dead.
+        """Release a run to be continued elsewhere, or retried; a run that has failed too often is marked as dead.
 
         Args:
-            reason: Why the attempt has failed; None: it has not, the worker lets go of it.
-            waits_for: Of one that has not failed: what it waits for, in words.
-            keep_for: The one release whose workers take it from now on.
+            reason: Why the attempt failed; None if it did not fail, and the worker just releases it.
+            waits_for: What a run that did not fail waits for, in words.
+            keep_for: The only release whose workers may claim it from now on.
             told: `steps`.
         """
         values: dict[str, Any] = dict(told)
@@ -434,13 +435,14 @@ class Fleet:
 
     @staticmethod
     def _own(connection: Connection, claim: Claim, worker: str) -> TaskRecord | None:
-        """The record of a run that a worker has, locked; None where it is another one's."""
+        """The record of a run that this worker has, locked; None if another worker has it."""
         task = records.get(connection, claim.run, is_locked=True)
         return task if task is not None and task.worker == worker else None
 
     def _release_done(self, claim: Claim) -> None:
-        """Give a claim back as done: of a run that has ended, or waits, or is dead. A person may have answered in the
-        moment since its record said so: then it is to be claimed again, which the queue could not take meanwhile."""
+        """Release a claim as done: the run has ended, waits, or is dead. If a person answered it since its record
+        said so, queue it again, which was not possible while it was claimed.
+        """
         self._engine.release(claim, is_done=True)
         with self._written() as connection:
             task = records.get(connection, claim.run, is_locked=True)
@@ -448,32 +450,33 @@ class Fleet:
                 self._free(connection, task)
 
     def letters(self, runs: Sequence[str]) -> Sequence[Letter]:
-        """Letters for runs, oldest first, until they are burnt."""
+        """Letters for runs, oldest first, including those given before, until they are burnt."""
         with telling(self.url):
             return records.letters_at_once(self._database, runs)
 
     def burn(self, gone: Sequence[int]) -> None:
-        """Letters have been taken."""
+        """Delete letters that their runs have received."""
         with self._written() as connection:
             records.burn_letters(connection, gone)
 
     def has_waiting(self, queues: Sequence[str]) -> bool:
-        """Whether a task of these queues is queued or at work, unless its tenant's budget is used up."""
+        """Whether a task of these queues is queued or running, apart from tasks of tenants without budget."""
         with self._read() as connection:
             counts = records.counts(connection, without=used_up(connection))
         return any(counts.get(queue, {}).get(state) for queue in queues for state in ("queued", "running"))
 
     def leave(self, worker: str) -> None:
-        """The worker ends."""
+        """Remove a worker that ends."""
         self._engine.forget(worker)
         with self._written() as connection:
             records.dismiss(connection, worker)
 
     def announce(self, worker: str, queues: Sequence[str], slots: int) -> int:
-        """Say what a worker is, which lives: its release, its queues, its slots; how many live, with this one.
+        """Record a living worker's release, queues and slots; return the number of living workers, including this one.
 
         Raises:
-            FleetError: Also where it would bring the journal into a newer format, which workers at work cannot read.
+            FleetError: Also if the worker would migrate the journal to a newer format, which running workers cannot
+                read.
         """
         living = [name for name in self._engine.living() if name != worker]
         values = {"release": own_release(), "format": FORMAT, "queues": list(queues), "slots": slots}
@@ -495,10 +498,10 @@ class Fleet:
             return records.list_workers(connection, living)
 
     def check(self) -> None:
-        """Make sure that this rawko may use the tables as they are now.
+        """Check that this rawko can use the tables as they are now.
 
         Raises:
-            FleetError: A newer one has changed them.
+            FleetError: A newer version has changed them.
         """
         with self._read() as connection:
             check_tables(connection, shown(self.url))
@@ -506,13 +509,13 @@ class Fleet:
     # ------------------------------------------------------------ of people
 
     def tell(self, run: str, kind: str, who: str, text: str = "", question: int | None = None) -> TaskRecord:
-        """Leave a letter for a run: an answer, a cancel, an override. One that waits is queued again to take it.
+        """Leave a letter for a run: an answer, a cancel, an override. A waiting run is queued again to receive it.
 
         Returns:
             The task as it was before.
 
         Raises:
-            FleetError: There is no such run, or it has ended.
+            FleetError: The run does not exist, or has ended.
         """
         with self._written() as connection:
             task = records.get(connection, run, is_locked=True)
@@ -539,10 +542,11 @@ class Fleet:
         return task
 
     def requeue(self, run: str) -> None:
-        """Try a dead run again, from where it stands; let any worker try one that is kept for a release.
+        """Queue a dead run again, to continue from its journal; let workers of any release claim a run that is kept for
+        one.
 
         Raises:
-            FleetError: It is neither.
+            FleetError: The run is neither dead nor kept.
         """
         with self._written() as connection:
             task = records.get(connection, run, is_locked=True)
@@ -578,13 +582,13 @@ class Fleet:
         ]
 
     def hold(self, queue: str, *, is_paused: bool | None = None, is_draining: bool | None = None) -> None:
-        """Pause a queue (no task of it is claimed), or drain it (it takes no new ones); or end that."""
+        """Pause a queue (none of its tasks is claimed), drain it (it accepts no new tasks), or end either."""
         values = {"is_paused": is_paused, "is_draining": is_draining}
         with self._written() as connection:
             records.hold_queue(connection, queue, **{name: one for name, one in values.items() if one is not None})
 
     def limits(self, queue: str, change: QueueLimits | None = None) -> QueueLimits:
-        """The bounds of a queue, after the change if there is one."""
+        """The bounds of a queue, after `change` if given."""
         if change is not None:
             self.hold(queue, is_draining=None, is_paused=self._is_paused(queue))
         return self._engine.limits(queue, change)
@@ -603,7 +607,7 @@ class Fleet:
     _read = _written
 
     reading = _written
-    """A transaction for questions about the tables of `rawko.fleet.tables`."""
+    """A transaction for queries on the tables of `rawko.fleet.tables`."""
 
 
 def _actor_row(task: ActorTask) -> dict[str, Any]:
@@ -612,7 +616,7 @@ def _actor_row(task: ActorTask) -> dict[str, Any]:
 
 
 def _is_same(task: ActorTask, there: TaskRecord) -> bool:
-    """Whether an actor that is there is the one to be queued."""
+    """Whether an existing actor is the same as the one to be queued."""
     return (there.queue, there.tenant, there.task.get("input")) == (task.queue, task.tenant, task.input)
 
 

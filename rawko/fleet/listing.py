@@ -1,7 +1,7 @@
-"""Tasks as a screen of thousands asks for them: a page of one state, how many there are, what has changed since.
+"""Queries on tasks for a screen of thousands: a page of one state, counts, and changes since a moment.
 
-A page goes on after the last row of the one before it, by the time of that row's latest change, and not by a number of
-rows: what changes meanwhile moves no other row over the edge.
+A page continues after the last row of the previous one, by the time of that row's latest change and not by a number of
+rows: so rows that change meanwhile shift no other row to another page.
 """
 
 from __future__ import annotations
@@ -21,21 +21,23 @@ from rawko.fleet.records import STATES, State, TaskRecord, is_of_runs, record_of
 from rawko.fleet.tables import now, tasks
 
 MOST: Final = 200
-"""Tasks of a page."""
+"""Tasks per page."""
 _OLDEST_FIRST: Final = ("waiting", "queued")
-"""What waits, the longest wait first; the others by their latest change, the latest first."""
+"""These states list the longest wait first; the others the latest change first."""
 _USED: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 OVERLAP_S: Final = 30.0
-"""A change is seen when its transaction ends, and has the time of before: so far back is looked for changes again."""
+"""A change becomes visible when its transaction ends, but has an earlier time: so changes are searched this far
+back.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which tasks are meant.
+    """Conditions on tasks.
 
     Attributes:
-        words: Each must be in the task's text, its run's id, its reason or the name of its worker; upper and lower case
-            are the same.
+        words: Each must be in the task's text, its run's id, its reason or the name of its worker; case is ignored.
+        outcome: Of ended runs: success, failure, limit, cancelled.
         outcome: One of ended runs: success, failure, limit, cancelled.
     """
 
@@ -45,7 +47,7 @@ class Filter:
     words: tuple[str, ...] = ()
 
     def clauses(self) -> list[ColumnElement[bool]]:
-        """What must hold."""
+        """The conditions as SQL expressions."""
         found: list[ColumnElement[bool]] = []
         if self.tenant is not None:
             found.append(tasks.c.tenant == self.tenant)
@@ -61,10 +63,10 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many tasks of one queue, tenant, state and outcome there are.
+    """The number of tasks with one queue, tenant, state and outcome.
 
     Attributes:
-        cost_usd, tokens: What those of the last day have used, as far as it is known.
+        cost_usd, tokens: Usage of those that ended within the last day, as far as known.
     """
 
     queue: str
@@ -83,10 +85,10 @@ def page(fleet: Fleet, state: State, asked: Filter, *, after: str = "", most: in
     """Tasks of a state, in its order.
 
     Args:
-        after: `place_of` the last task of the page before; "" for the first page.
+        after: `place_of` the last task of the previous page; "" for the first page.
 
     Raises:
-        FleetError: No such state, or no such place.
+        FleetError: The state or the place is unknown.
     """
     if state not in STATES:
         raise FleetError(f"there is no state {state!r}; accepted: {', '.join(STATES)}")
@@ -104,19 +106,19 @@ def page(fleet: Fleet, state: State, asked: Filter, *, after: str = "", most: in
 
 
 def place_of(task: TaskRecord) -> str:
-    """Where a task stands in the order of its state."""
+    """The position of a task in the order of its state."""
     return f"{task.changed_at.isoformat()} {task.run}"
 
 
 def matching(fleet: Fleet, asked: Filter) -> dict[State, int]:
-    """How many tasks of each state there are."""
+    """The number of tasks in each state."""
     query = select(tasks.c.state, func.count()).where(*asked.clauses()).group_by(tasks.c.state)
     with fleet.reading() as connection:
         return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def tallies(fleet: Fleet) -> Sequence[Tally]:
-    """How many tasks there are, by queue, tenant, state and outcome."""
+    """The numbers of tasks, by queue, tenant, state and outcome."""
     usage = tasks.c.report["usage"]
     tokens = reduce(add, (func.coalesce(usage[name].as_integer(), 0) for name in _USED))
     is_new = and_(tasks.c.report.is_not(None), tasks.c.changed_at > now() - func.make_interval(0, 0, 0, 1))
@@ -132,16 +134,16 @@ def tallies(fleet: Fleet) -> Sequence[Tally]:
 
 
 def clock(fleet: Fleet) -> float:
-    """The database's time, in seconds since 1970: ages are counted from that."""
+    """The database's time, in seconds since 1970; ages are relative to it."""
     with fleet.reading() as connection:
         return float(connection.execute(select(func.extract("epoch", now()))).scalar_one())
 
 
 def changed(fleet: Fleet, since: datetime | None) -> tuple[datetime, Sequence[TaskRecord]]:
-    """Tasks that may have changed since a moment, by the database's clock, and those at work; and the moment now.
+    """Tasks that may have changed since a moment, by the database's clock, and running ones; with the present moment.
 
     Args:
-        since: None: only those at work.
+        since: None: only running tasks.
     """
     is_running = tasks.c.state == "running"
     new = is_running if since is None else or_(is_running, tasks.c.changed_at > since)
@@ -153,7 +155,7 @@ def changed(fleet: Fleet, since: datetime | None) -> tuple[datetime, Sequence[Ta
 
 
 _MOST_CHANGED: Final = 1_000
-"""Of one look; a page that hears of so many asks for its list anew."""
+"""Most tasks of one query; a page that gets this many reloads its list."""
 
 
 def _read(fleet: Fleet, query: Select[Any]) -> Sequence[TaskRecord]:

@@ -1,4 +1,4 @@
-"""What people say to a run of the fleet from any face, or why it cannot be said; its worker passes it on."""
+"""Messages of people to a run of the fleet, from any user interface; the run's worker passes them on."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rawko.fleet.records import LARGER, TaskRecord
 
 _BUDGET: Final = ("budget.", "max_iterations")
 WORDS: Final = ("clarify", "pause")
-"""Kinds of questions that are answered in words."""
+"""Kinds of questions that are answered by text."""
 APPROVAL: Final = ("approval",)
 
 
 class OtherQuestion(FleetError):
-    """What was said answers no question of the kind that the run asks.
+    """The answer is for another kind of question than the run asks.
 
     Attributes:
-        kind: Of what it asks.
+        kind: Of the question that the run asks.
     """
 
     def __init__(self, message: str, kind: str) -> None:
@@ -40,17 +40,17 @@ def say(
     kinds: Collection[str] = (),
     question: int | None = None,
 ) -> str:
-    """Tell a run something; what becomes of it, in words.
+    """Send a message to a run; return what will happen, in words.
 
     Args:
-        task: The run, as it was when the person looked.
+        task: The run, as the person saw it.
         kind: "answer", "cancel" or an override.
-        kinds: Of questions that an answer is meant for; empty for any.
-        question: Number of the step that asked what is answered.
+        kinds: Kinds of questions that the answer is meant for; empty for any.
+        question: Number of the step whose question is answered.
 
     Raises:
-        OtherQuestion: It asks something of another kind.
-        FleetError: It asks nothing, or has ended.
+        OtherQuestion: The run asks a question of another kind.
+        FleetError: The run asks nothing, or has ended.
     """
     asked = task.question
     if kind == "answer":
@@ -67,10 +67,10 @@ def say(
 
 
 def enlarge(fleet: Fleet, task: TaskRecord, flags: Flags, *, who: str) -> str:
-    """Let a run that has used up its budget go on with a larger one; what becomes of it, in words.
+    """Let a run that has used up its budget continue with a larger one; return what will happen, in words.
 
     Raises:
-        FleetError: It waits for none, or the flags say none.
+        FleetError: The run does not wait for a budget, or the flags contain none.
     """
     run, asked = task.run, task.question
     if asked is None or asked.get("kind") != "budget":

@@ -1,4 +1,4 @@
-"""What the database knows of each task: reading and changing its row."""
+"""The records of tasks in the database: reads and changes their rows."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ from rawko.postgres_sessions import by_itself
 
 State = Literal["queued", "running", "waiting", "ended", "dead"]
 STATES: Final[tuple[State, ...]] = ("waiting", "dead", "running", "queued", "ended")
-"""In the order in which they are listed: what needs a person first."""
+"""In the order of lists: states that need a person first."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskRecord:
-    """A task of the fleet and what is known of its run.
+    """A task of the fleet, and the record of its run.
 
     Attributes:
         run: The id of its run.
-        task: As of `FleetTask.to_json`.
+        task: As returned by `FleetTask.to_json`.
         outcome: Of the run's report; None before its end.
-        reason: Why it is dead, or why its latest attempt has failed.
-        failures: Attempts in a row that failed and did not come far.
-        takeovers: The same of attempts whose worker was gone.
-        place: Where its files are: "host", "workspace", "state", "pid", "started"; None before its first attempt.
-        report: Of the run, as `Report.to_json`.
-        release: Of the rawko that began its run; `kept_for`: the one release whose workers take it; see
+        reason: Why it is dead, or why its latest attempt failed.
+        failures: Failed attempts in a row with little progress.
+        takeovers: The same for attempts whose worker died.
+        place: Place of its files: "host", "workspace", "state", "pid", "started"; None before its first attempt.
+        report: Of the run, as returned by `Report.to_json`.
+        release: Of the rawko that began its run; `kept_for`: the only release whose workers claim it; see
             `rawko.fleet.releases`.
         age_s, claimed_s, changed_s: Seconds since it was submitted, claimed, changed, by the database's clock.
     """
@@ -82,18 +82,19 @@ class TaskRecord:
 
     @property
     def has_begun(self) -> bool:
-        """Whether an attempt has come as far as its state folder: its run may have a record."""
+        """Whether an attempt has created its state folder, so that its run may have a record."""
         return bool((self.place or {}).get("state"))
 
     @property
     def is_actor(self) -> bool:
-        """Whether it is an actor of an application's own, and no task of `rawko run`."""
+        """Whether it is an actor of an application, and not a task of `rawko run`."""
         return self.queue.startswith(OF_ACTORS)
 
     @property
     def is_cancelled_at_once(self) -> bool:
-        """Whether a cancel ends it where it is, because no worker has it that would end it: it has not begun, or waits
-        for workers that there may never be."""
+        """Whether a cancel ends it in the database, because no worker has it: it has not begun, or it waits for
+        workers of a release that may never exist.
+        """
         if self.is_actor:
             return self.state in ("queued", "waiting", "dead")
         if self.state not in ("queued", "dead"):
@@ -102,7 +103,7 @@ class TaskRecord:
 
     @property
     def question(self) -> Mapping[str, Any] | None:
-        """What a person is asked."""
+        """The question to a person; None if it does not wait for one."""
         found = (self.report or {}).get("question")
         return found if isinstance(found, dict) and self.state == "waiting" else None
 
@@ -121,16 +122,16 @@ class TaskRecord:
 
 
 LARGER: Final = "larger"
-"""Kind of a letter with settings for a run that has stopped at its budget: JSON, by the name of the setting."""
+"""Kind of a letter with settings for a run that has stopped at its budget: JSON, by name of the setting."""
 
 
 EVENT: Final = "event"
-"""Kind of a letter that holds an event for an actor: JSON of its name and data."""
+"""Kind of a letter with an event for an actor: JSON of its name and data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A message for a run: kinds as of `rawko.app.run.inbox`, and `LARGER`; for an actor `EVENT` and "cancel"."""
+    """A message for a run: kinds as in `rawko.app.run.inbox`, and `LARGER`; for an actor `EVENT` and "cancel"."""
 
     id: int
     run: str
@@ -141,17 +142,17 @@ class Letter:
 
 
 is_of_runs = tasks.c.queue.not_like(f"{OF_ACTORS}%")
-"""What lists of runs show where no queue is named."""
+"""The condition of lists of runs without a given queue."""
 
 
 def selected() -> Select[Any]:
-    """All that `record_of` needs."""
+    """The columns that `record_of` needs."""
     age = [func.extract("epoch", now() - tasks.c[name]) for name in ("submitted_at", "claimed_at", "changed_at")]
     return select(tasks, *(each.label(name) for each, name in zip(age, ("age", "claimed", "changed"), strict=True)))
 
 
 def record_of(found: RowMapping) -> TaskRecord:
-    """A row of `selected`."""
+    """The record of a row of `selected`."""
     own = {name: found[name] for name in TaskRecord.__slots__ if name in tasks.c}
     claimed = found["claimed"]
     return TaskRecord(
@@ -163,7 +164,7 @@ def record_of(found: RowMapping) -> TaskRecord:
 
 
 def add(connection: Connection, run: str, values: Mapping[str, Any]) -> str | None:
-    """Write a new task; the run of an older one with the same tenant and key, which then stands instead."""
+    """Write a new task; if the tenant has one with the same key, return its run instead."""
     statement = pg_insert(tasks).values(run=run, state="queued", **values)
     statement = statement.on_conflict_do_nothing(index_elements=[tasks.c.tenant, tasks.c.key])
     if connection.execute(statement.returning(tasks.c.run)).first() is not None:
@@ -173,16 +174,16 @@ def add(connection: Connection, run: str, values: Mapping[str, Any]) -> str | No
 
 
 def add_actors(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> Collection[str]:
-    """Write actors; the ids of those that were not there."""
+    """Write actors; return the ids of those that did not exist."""
     statement = pg_insert(tasks).on_conflict_do_nothing(index_elements=[tasks.c.run]).returning(tasks.c.run)
     return {str(run) for run in connection.scalars(statement, [{"state": "queued", **row} for row in rows])}
 
 
 def get_all(connection: Connection, runs: Sequence[str], *, is_locked: bool = False) -> Mapping[str, TaskRecord]:
-    """Tasks by their whole ids, as far as they are there.
+    """Tasks by their full ids; unknown ids are left out.
 
     Args:
-        is_locked: Until the transaction ends, no other one changes them.
+        is_locked: No other transaction can change them until this one ends.
     """
     query = selected().where(tasks.c.run.in_(runs)).order_by(tasks.c.run)
     rows = connection.execute(query.with_for_update(of=tasks) if is_locked else query).mappings()
@@ -190,10 +191,10 @@ def get_all(connection: Connection, runs: Sequence[str], *, is_locked: bool = Fa
 
 
 def get(connection: Connection, run: str, *, is_locked: bool = False) -> TaskRecord | None:
-    """One task by its whole id.
+    """A task by its full id; None if it does not exist.
 
     Args:
-        is_locked: Until the transaction ends, no other one changes it.
+        is_locked: No other transaction can change it until this one ends.
     """
     query = selected().where(tasks.c.run == run)
     row = connection.execute(query.with_for_update(of=tasks) if is_locked else query).mappings().first()
@@ -216,7 +217,7 @@ def listed(
     queue: str | None = None,
     most: int,
 ) -> Sequence[TaskRecord]:
-    """Tasks, what needs a person first, then the latest."""
+    """Tasks: those that need a person first, then the latest."""
     query = selected()
     if states:
         query = query.where(tasks.c.state.in_(states))
@@ -234,13 +235,13 @@ def change(connection: Connection, run: str, **values: Any) -> None:
 
 
 def begin(connection: Connection, runs: Sequence[str], worker: str, **values: Any) -> None:
-    """Note that a worker has taken tasks, each after as many steps as it has now."""
+    """Record that a worker has claimed tasks, with their present numbers of steps."""
     values |= {"state": "running", "worker": worker, "claimed_at": now(), "steps_before": tasks.c.steps}
     connection.execute(update(tasks).where(tasks.c.run.in_(runs)).values(**values, changed_at=now()))
 
 
 def note_steps(connection: Connection, worker: str, steps: Mapping[str, tuple[int, Mapping[str, Any] | None]]) -> None:
-    """How far runs have come on their worker, and where their files are."""
+    """Record the progress of a worker's runs, and the places of their files."""
     mine = update(tasks).where(tasks.c.worker == worker, tasks.c.state == "running")
     counts = [{"of": run, "to": count} for run, (count, place) in steps.items() if place is None]
     if counts:
@@ -280,7 +281,7 @@ def counts(
 
 
 def oldest_wait_s(connection: Connection) -> Mapping[str, float]:
-    """For how long the oldest queued task of each queue waits, in seconds."""
+    """How long the oldest queued task of each queue has waited, in seconds."""
     age = func.extract("epoch", now() - func.min(tasks.c.changed_at))
     query = select(tasks.c.queue, age).where(tasks.c.state == "queued").group_by(tasks.c.queue)
     return {queue: float(seconds) for queue, seconds in connection.execute(query)}
@@ -290,7 +291,7 @@ def oldest_wait_s(connection: Connection) -> Mapping[str, float]:
 
 
 def held_queues(connection: Connection) -> Mapping[str, tuple[bool, bool]]:
-    """Queues with whether they are paused, and whether they are draining."""
+    """By queue: whether it is paused, and whether it is draining."""
     return {row.queue: (row.is_paused, row.is_draining) for row in connection.execute(select(queues))}
 
 
@@ -305,12 +306,12 @@ def hold_queue(connection: Connection, queue: str, **values: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRecord:
-    """A worker that lives.
+    """A living worker.
 
     Attributes:
         release: See `rawko.fleet.releases`.
-        format: Of the fleet's tables, that its rawko was made for.
-        runs: At work on it now.
+        format: The format of the fleet's tables that its rawko was made for.
+        runs: Number of runs that it has now.
         age_s: Seconds since it began, by the database's clock.
     """
 
@@ -327,19 +328,19 @@ class WorkerRecord:
 
 
 def announce(connection: Connection, worker: str, values: Mapping[str, Any], living: Collection[str]) -> None:
-    """Say which rawko a worker is; what workers said that are gone is forgotten."""
+    """Record a worker's release, queues and slots; delete the records of dead workers."""
     connection.execute(delete(workers).where(workers.c.worker.not_in([*living, worker])))
     statement = pg_insert(workers).values(worker=worker, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=[workers.c.worker], set_=dict(values)))
 
 
 def dismiss(connection: Connection, worker: str) -> None:
-    """Forget what a worker has said of itself."""
+    """Delete a worker's record."""
     connection.execute(delete(workers).where(workers.c.worker == worker))
 
 
 def list_workers(connection: Connection, living: Collection[str]) -> Sequence[WorkerRecord]:
-    """The workers among those that live that have announced themselves, the oldest first."""
+    """The records of the living workers, the oldest first."""
     at_work = select(func.count()).where(tasks.c.state == "running", tasks.c.worker == workers.c.worker)
     age = func.extract("epoch", now() - workers.c.began_at)
     query = select(workers, at_work.scalar_subquery().label("runs"), age.label("age"))
@@ -357,12 +358,12 @@ _HELD_BACK: Final = f"""SELECT (SELECT array_agg(queue) FROM {queues.fullname} W
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """What has a say in a claim.
+    """Conditions that restrict a claim.
 
     Attributes:
-        paused: Queues.
+        paused: Paused queues.
         has_empty: A tenant may have used up its budget.
-        has_kept: A run is kept for the release: a queued one, or one whose worker may be gone.
+        has_kept: A run is kept for the release: a queued run, or one whose worker may have died.
     """
 
     paused: Collection[str]
@@ -371,13 +372,13 @@ class HeldBack:
 
 
 def held_back(database: Engine, release: str) -> HeldBack:
-    """What is asked before each claim, by one statement."""
+    """Read the conditions before a claim, by one statement."""
     paused, has_empty, has_kept = by_itself(database, _HELD_BACK, {"release": release}).fetchone()
     return HeldBack(paused or (), has_empty, has_kept)
 
 
 def kept(connection: Connection) -> Mapping[tuple[str, str], int]:
-    """How many queued runs are kept, by queue and release."""
+    """The number of queued runs that are kept, by queue and release."""
     query = select(tasks.c.queue, tasks.c.kept_for, func.count()).group_by(tasks.c.queue, tasks.c.kept_for)
     found = connection.execute(query.where(tasks.c.state == "queued", tasks.c.kept_for.is_not(None)))
     return {(queue, release): count for queue, release, count in found}
@@ -387,28 +388,28 @@ def kept(connection: Connection) -> Mapping[tuple[str, str], int]:
 
 
 def leave_letter(connection: Connection, run: str, kind: str, who: str, text: str, question: int | None) -> None:
-    """Leave a message for a run."""
+    """Write a letter for a run."""
     connection.execute(insert(letters).values(run=run, kind=kind, who=who, text=text, question=question))
 
 
 def letters_for(connection: Connection, runs: Sequence[str]) -> Sequence[Letter]:
-    """The messages for runs, oldest first; they stay until they are burnt."""
+    """The letters for runs, oldest first; they stay until they are burnt."""
     query = select(letters).where(letters.c.run.in_(runs)).order_by(letters.c.id)
     return [Letter(row.id, row.run, row.kind, row.who, row.text, row.question) for row in connection.execute(query)]
 
 
 def letters_at_once(database: Engine, runs: Sequence[str]) -> Sequence[Letter]:
-    """As `letters_for`, by one statement that stands by itself."""
+    """As `letters_for`, by one statement without a transaction."""
     names = ", ".join(Letter.__slots__)
     statement = f"SELECT {names} FROM {letters.fullname} WHERE run = ANY(%(runs)s) ORDER BY id"
     return [Letter(*row) for row in by_itself(database, statement, {"runs": list(runs)})]
 
 
 def burn_letters(connection: Connection, gone: Sequence[int]) -> None:
-    """Remove messages that their runs have got."""
+    """Delete letters that their runs have received."""
     connection.execute(delete(letters).where(letters.c.id.in_(gone)))
 
 
 def burn_all(connection: Connection, run: str) -> None:
-    """Remove the messages for a run that has ended."""
+    """Delete the letters of a run that has ended."""
     connection.execute(delete(letters).where(letters.c.run == run))

@@ -1,4 +1,4 @@
-"""Which rawko this is, for runs that are begun by one and gone on with by another: its version and its charts."""
+"""The release of this rawko, its version and its charts, for runs that one release begins and another one continues."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ _DIGITS: Final = 8
 
 @cache
 def own_release() -> str:
-    """Such as "0.1.0+1f0a2b3c": the version, and a piece of the hash of all shipped charts, which an edited
-    installation of the same version has another one of."""
+    """Such as "0.1.0+1f0a2b3c": the version, and part of the hash of all shipped charts, which differs in an
+    installation of the same version with edited charts.
+    """
     digest = hashlib.sha256()
     folder = shipped_path("statecharts")
     for path in sorted(folder.rglob("*.yaml")):

@@ -1,8 +1,8 @@
-"""The repository of a task: what a person may name, and its clone on a worker.
+"""The repository of a task: parses what a person names, and clones it on a worker.
 
-A clone of a submitted repository is as hostile as any: git runs none of its hooks, fetches no submodule, speaks only
-https, ssh, git and local folders, and never asks for a password. What the repository asks of rawko needs trust, as
-everywhere.
+A submitted repository may be hostile, and so is its clone: git runs none of its hooks, fetches no submodule, uses only
+https, ssh, git and local folders, and never asks for a password. What the repository requests of rawko needs trust, as
+always.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _ACCEPTED: Final = "accepted: a folder with a git repository, https://…, ssh:/
 
 
 def parse_repository(text: str, folder: Path) -> Repository:
-    """What a person typed: `DIR`, `URL`, either with `@REV`.
+    """Parse `DIR` or `URL`, either with `@REV`, as a person types it.
 
     Args:
-        folder: That a relative one is taken from.
+        folder: Base of relative paths.
 
     Raises:
-        FleetError: It names none; says what is accepted.
+        FleetError: The text names no repository; the message says what is accepted.
     """
     if not text or "\0" in text or text.startswith("-"):
         raise FleetError(f"--repo: {text!r} names no repository; {_ACCEPTED}")
@@ -99,12 +99,12 @@ def _checked(revision: str) -> str:
 
 
 def is_fixed(repository: Repository) -> bool:
-    """Whether the revision names bytes that nobody can change: a whole commit id, or no repository at all."""
+    """Whether the content cannot change: the revision is a full commit id, or there is no repository."""
     return not repository.address or _COMMIT.fullmatch(repository.revision) is not None
 
 
 def uncommitted(repository: Repository) -> int:
-    """How many files of a local repository a clone does not see as they are; 0 of a URL."""
+    """The number of files of a local repository that a clone would not contain as they are now; 0 for a URL."""
     if not repository.address.startswith("/"):
         return 0
     done = _git("-C", repository.address, "--no-optional-locks", "status", "--porcelain", timeout_s=60)
@@ -112,10 +112,10 @@ def uncommitted(repository: Repository) -> int:
 
 
 def make_workspace(repository: Repository, workspace: Path) -> None:
-    """A folder with the files of a repository at its revision; one that is there whole already stays as it is.
+    """Create a folder with the files of a repository at its revision; an existing complete folder is left unchanged.
 
     Raises:
-        FleetError: It cannot be cloned; in git's words. `is_retryable`: the network or the disk may be better soon.
+        FleetError: Cloning failed; with git's message. `is_retryable`: network or disk may work again soon.
     """
     if workspace.is_dir():
         return
@@ -140,7 +140,7 @@ def _clone(repository: Repository, folder: Path) -> None:
     words = ["clone", "--quiet", "--no-checkout", "--template=", "--no-recurse-submodules"]
     done = _git(*words, "--", repository.address, str(folder), timeout_s=_CLONE_S)
     if done.returncode == 0:
-        # A branch is found as the remote's; a tag or a commit by its own name.
+        # A branch exists as the remote's; a tag or a commit under its own name.
         revisions = [f"refs/remotes/origin/{repository.revision}", repository.revision] if repository.revision else [""]
         for revision in revisions:
             where = ["--detach", revision] if revision else []

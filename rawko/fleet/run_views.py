@@ -1,4 +1,4 @@
-"""A run of the fleet as faces show every run: what its journal says, and over it what the fleet knows."""
+"""The view of a fleet's run, as user interfaces show all runs: from its journal, completed by the fleet's record."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def view_of(task: TaskRecord, found: RunView | None, problem: str | None = None)
     """The view of a run.
 
     Args:
-        found: From its record and journal; None where these are not to be had, or it has not begun.
-        problem: Why they are not to be had.
+        found: From its record and journal; None if these are not available, or the run has not begun.
+        problem: Why they are not available.
     """
     view = _from_task(task) if found is None else found
     is_asked = task.state == "waiting"
@@ -42,7 +42,7 @@ def _problem(task: TaskRecord) -> str | None:
 
 
 def _need(task: TaskRecord) -> Need | None:
-    """What a person is asked, as the report of the run has it."""
+    """The question to a person, from the report of the run."""
     asked = task.question
     if asked is None:
         return None

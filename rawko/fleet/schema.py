@@ -1,8 +1,8 @@
-"""The tables of the fleet in a database: made where there are none, brought up to this version, refused where newer.
+"""The tables of the fleet in a database: creates missing ones, migrates older ones, refuses newer ones.
 
-A change of the tables that older programs do not notice (a new table, a column that may be empty) leaves them at work:
-the tables say which is the oldest format whose programs may go on with them. After any other change the oldest is the
-present one, and programs of before say so and end.
+A change that older programs need not know (a new table, a nullable column) does not stop them: the tables record the
+oldest format whose programs may still use them. After any other change that is the present format, and older programs
+report this and end.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ __all__ = ["FORMAT", "JOURNAL_FORMAT", "OLDEST", "check_tables", "has_queue", "j
 FORMAT: Final = 3
 """1: tasks, queues, letters. 2: limits of keys, budgets of tenants. 3: workers; releases of runs."""
 OLDEST: Final = 1
-"""Programs from this format on may use the tables of the present one."""
+"""Oldest format whose programs may use the present tables."""
 _ADDED: Final[Mapping[int, tuple[Column[Any], ...]]] = {3: (tasks.c.release, tasks.c.kept_for)}
-"""Columns that a format has brought into tables that were there."""
+"""Columns that a format has added to existing tables."""
 _JOURNAL: Final = "meta"
-"""Where the journal, in the schema of the address, says its format."""
+"""The table in which the journal, in the schema of the address, records its format."""
 _OF_QUEUE: Final = ("rawko_fleet_dbos.workflow_status", "rawko_fleet_lease.workers")
 _PREPARING: Final = 0x7261776D
-"""Of the lock that is held while tables are made."""
+"""Key of the advisory lock that is held while tables are created."""
 
 assert key_limits.metadata is metadata, "a module of tables must be loaded before its tables are made"
 
 
 def prepare(connection: Connection, where: str) -> None:
-    """Make the tables of an empty database, add those that an older version lacks; refuse those of a newer one.
+    """Create the tables of an empty database, and add those that an older version lacks.
 
     Raises:
-        FleetError: See there.
+        FleetError: The tables are of a newer version.
     """
     found = _format(connection)
     if found == FORMAT:
         return
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _PREPARING})
-    found = _format(connection)  # another process may have made them meanwhile
+    found = _format(connection)  # another process may have created them meanwhile
     if found is None:
         connection.execute(CreateSchema(SCHEMA, if_not_exists=True))
         metadata.create_all(connection)
@@ -71,10 +71,10 @@ def _note(connection: Connection) -> None:
 
 
 def check_tables(connection: Connection, where: str) -> None:
-    """Make sure that this rawko may use the tables, of the fleet and of the journal, as they are now.
+    """Check that this rawko can use the present tables of the fleet and of the journal.
 
     Raises:
-        FleetError: A newer one has changed them.
+        FleetError: A newer version has changed them.
     """
     known = {row.key: row.value for row in connection.execute(select(meta.c.key, meta.c.value))}
     found, oldest = known.get("format"), known.get("oldest") or known.get("format") or ""
@@ -92,7 +92,7 @@ def check_tables(connection: Connection, where: str) -> None:
 
 
 def journal_format(connection: Connection) -> int | None:
-    """The format of the journal in the schema of the address; None where there is none."""
+    """The format of the journal in the schema of the address; None if there is no journal."""
     if connection.scalar(select(func.to_regclass(_JOURNAL))) is None:
         return None
     found = connection.scalar(text(f"SELECT value FROM {_JOURNAL} WHERE key = 'format'"))
@@ -100,13 +100,13 @@ def journal_format(connection: Connection) -> int | None:
 
 
 def has_queue(connection: Connection) -> bool:
-    """Whether the queue has its tables."""
+    """Whether the tables of the queue exist."""
     names = " ".join(f"to_regclass('{table}') IS NOT NULL AND" for table in _OF_QUEUE)
     return bool(connection.scalar(text(f"SELECT {names} true")))
 
 
 def _format(connection: Connection) -> int | str | None:
-    """What the database says; None where there are no tables."""
+    """The recorded format; None if there are no tables."""
     if not inspect(connection).has_table("meta", schema=SCHEMA):
         return None
     value = connection.scalar(select(meta.c.value).where(meta.c.key == "format"))

@@ -1,7 +1,7 @@
-"""A PostgreSQL server of one's own for a first look: the system's programs, in a folder, on a socket of its owner.
+"""A private PostgreSQL server for trying out the fleet: the system's programs, a folder, and a socket in it.
 
-It listens on no address: who may enter the folder may connect, without a password. As root the server runs as another
-user, because PostgreSQL refuses root.
+It listens on no address: whoever may enter the folder may connect, without a password. If started by root, the server
+runs as another user, because PostgreSQL refuses root.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _START_S: Final = 60.0
 _STOP_S: Final = 30.0
 _USERS: Final = ("postgres", "nobody")
 _MOST_PATH: Final = 90
-"""Bytes of the folder's path: a socket's has at most 107."""
+"""Longest path of the folder, in bytes: a socket's path has at most 107."""
 _HELP: Final = "install it (apt-get install postgresql, brew install postgresql), or name a server: RAWKO_FLEET_URL"
 
 
 class ScratchServer:
-    """A server in a folder; what is in the folder of an earlier one is gone on with.
+    """A server in a folder; continues with the data of an earlier server there.
 
     Args:
-        folder: That exists, private to this user; its path is short enough for a socket.
+        folder: Exists, and is private to this user; its path must be short enough for a socket.
 
     Raises:
-        FleetError: PostgreSQL is not installed, or does not start; in its words.
+        FleetError: PostgreSQL is not installed, or does not start; with its message.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -56,7 +56,7 @@ class ScratchServer:
 
     @property
     def url(self) -> str:
-        """Its address, which holds no password."""
+        """The server's address, which contains no password."""
         return f"postgresql://rawko@/postgres?host={self._folder}"
 
     def _make(self) -> None:
@@ -86,7 +86,7 @@ class ScratchServer:
                 stdout=log,
                 stderr=log,
                 cwd=self._folder,
-                start_new_session=True,  # Ctrl-C reaches us alone, and we end it after the workers
+                start_new_session=True,  # so that Ctrl-C reaches only us; we stop the server after the workers
                 **self._identity(),
             )
         until = time.monotonic() + _START_S
@@ -106,7 +106,7 @@ class ScratchServer:
         return True
 
     def stop(self) -> None:
-        """Stop it; its folder stays."""
+        """Stop the server; its folder remains."""
         process, self._process = self._process, None
         if process is None or process.poll() is not None:
             return
@@ -124,7 +124,7 @@ class ScratchServer:
 
 
 def find_programs(version: str | None = None) -> Path:
-    """The folder of initdb and postgres, of the newest version that is installed.
+    """The folder of initdb and postgres, of the newest installed version.
 
     Args:
         version: Preferred to newer ones.
@@ -148,7 +148,7 @@ def _age(folder: Path) -> tuple[int, ...]:
 
 
 def server_owner() -> pwd.struct_passwd | None:
-    """The user that runs the server; None for ourselves."""
+    """The user that must run the server; None for the present user."""
     if os.geteuid() != 0:
         return None
     for name in _USERS:

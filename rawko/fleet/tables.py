@@ -1,6 +1,6 @@
-"""The fleet's own tables: tasks with what became of them, queues that are held, workers, and letters to runs.
+"""The fleet's own tables: tasks with their outcomes, paused and draining queues, workers, and letters to runs.
 
-Whose turn a task is, is the queue's to know (`rawko.fleet.engine`). All times are the database's.
+The queue decides which task is claimed next (`rawko.fleet.engine`). All times are the database's.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ tasks = Table(
     Column("state", Text, nullable=False, index=True),  # queued, running, waiting, ended, dead
     Column("outcome", Text),
     Column("reason", Text),
-    Column("failures", Integer, nullable=False, server_default="0"),  # attempts in a row that did not come far
+    Column("failures", Integer, nullable=False, server_default="0"),  # failed attempts in a row with little progress
     Column("takeovers", Integer, nullable=False, server_default="0"),
     Column("steps", Integer, nullable=False, server_default="0"),
     Column("steps_before", Integer, nullable=False, server_default="0"),  # when the present attempt began
     Column("worker", Text),
-    Column("place", JSONB),  # where its files are: host, workspace, state folder, process
+    Column("place", JSONB),  # place of its files: host, workspace, state folder, process
     Column("report", JSONB),
     Column("release", Text),  # of the rawko that began its run
-    Column("kept_for", Text),  # the one release whose workers take it
+    Column("kept_for", Text),  # the only release whose workers claim it
     Column("submitted_at", DateTime(timezone=True), nullable=False, server_default=_now),
     Column("claimed_at", DateTime(timezone=True)),
     Column("changed_at", DateTime(timezone=True), nullable=False, server_default=_now),
@@ -74,7 +74,7 @@ workers = Table(
     metadata,
     Column("worker", Text, primary_key=True),
     Column("release", Text, nullable=False),
-    Column("format", Integer, nullable=False),  # of these tables, that it was made for
+    Column("format", Integer, nullable=False),  # of these tables, as its rawko knows it
     Column("queues", JSONB, nullable=False),
     Column("slots", Integer, nullable=False),
     Column("began_at", DateTime(timezone=True), nullable=False, server_default=_now),

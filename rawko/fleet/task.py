@@ -1,4 +1,4 @@
-"""A task as it is submitted: what is to be done, with which repository, in which queue; checked before it is queued."""
+"""A task as it is submitted: text, repository, queue and settings; checked before it is queued."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from rawko.cutting import cut
 from rawko.fleet.engine import MOST_URGENT
 
 FORMAT: Final = 1
-"""Of a task in the database, and of all that its run leaves for the next worker: record, snapshots, the rows of its
-journal. A new number with any change of these that a worker of before could not read: it takes no task of a newer one,
-and what it takes of an older one is of its own from then on."""
+"""Format of a task in the database, and of everything that its run leaves for the next worker: record, snapshots,
+journal rows. A change that older workers cannot read needs a new number: workers claim no task of a newer format,
+and convert a task of an older format when they claim it.
+"""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 NAMES: Final = "up to 63 letters, digits, '_', '.' and '-', beginning with a letter or digit"
 _MOST_TEXT: Final = 200_000
@@ -22,9 +23,9 @@ MOST_DELAY_S: Final = 366 * 86_400.0
 
 
 OF_ACTORS: Final = "actors:"
-"""What the names of queues of actors begin with: no worker of `rawko run` tasks can be asked to take from them."""
+"""Prefix of queues of actors: workers of `rawko run` tasks cannot be told to claim from them."""
 _MOST_ID: Final = 80
-"""Characters: the journal's column."""
+"""In characters: the size of the journal's column."""
 _MOST_INPUT: Final = 10_000_000
 
 
@@ -40,11 +41,11 @@ def is_queue(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """What a task works on.
+    """The repository of a task.
 
     Attributes:
         address: An absolute folder, or a URL that git clones; "" for an empty folder.
-        revision: A commit, tag or branch; "" for what HEAD is.
+        revision: A commit, tag or branch; "" for HEAD.
     """
 
     address: str = ""
@@ -59,9 +60,9 @@ class FleetTask:
     """One task.
 
     Attributes:
-        key: Two submissions of a tenant with one key are one task; None: each is its own.
-        flags: Settings as the command line gives them, by name (`rawko.config.flags`).
-        is_trusted: The submitter trusts what the repository asks for, at this revision.
+        key: Submissions of a tenant with the same key are one task; None: every submission is a new task.
+        flags: Settings as given on the command line, by name (`rawko.config.flags`).
+        is_trusted: The submitter trusts what the repository requests, at this revision.
     """
 
     text: str
@@ -76,7 +77,7 @@ class FleetTask:
     is_trusted: bool = False
 
     def problems(self) -> Iterator[str]:
-        """Why it cannot be queued, each with what would be accepted."""
+        """Why the task cannot be queued, each with what is accepted."""
         if not self.text.strip():
             yield "the task is empty"
         if len(self.text) > _MOST_TEXT:
@@ -88,7 +89,7 @@ class FleetTask:
             yield f"key {self.key[:40]!r}; accepted: 1 to {_MOST_KEY} characters"
 
     def to_json(self) -> dict[str, Any]:
-        """What the worker needs of it."""
+        """The data that the worker needs."""
         return {
             "format": FORMAT,
             "text": self.text,
@@ -102,12 +103,12 @@ class FleetTask:
 
 @dataclass(frozen=True, slots=True)
 class ActorTask:
-    """An actor to be carried out by a worker that knows its kind.
+    """An actor, to be run by a worker that knows its kind.
 
     Attributes:
-        id: Of the actor in the journal; two submissions with one id are one actor.
-        kind: Which chart and functions, by the name that workers have for them.
-        input: JSON text: PostgreSQL's own JSON cannot hold every text.
+        id: Of the actor in the journal; submissions with the same id are one actor.
+        kind: The name by which workers know its chart and functions.
+        input: JSON text: PostgreSQL's JSON type cannot store every text.
     """
 
     id: str
@@ -122,7 +123,7 @@ class ActorTask:
         return f"{OF_ACTORS}{self.kind}"
 
     def problems(self) -> Iterator[str]:
-        """Why it cannot be queued, each with what would be accepted."""
+        """Why the actor cannot be queued, each with what is accepted."""
         if not is_actor_id(self.id):
             yield f"id {cut(repr(self.id), 100)}; accepted: {ACTOR_IDS}"
         if len(self.input) > _MOST_INPUT:
@@ -130,7 +131,7 @@ class ActorTask:
         yield from _place_problems("kind", self.kind, self.tenant, self.priority, self.delay_s)
 
     def to_json(self) -> dict[str, Any]:
-        """What the worker needs of it; `text` is for lists."""
+        """The data that the worker needs; `text` is for lists."""
         return {"format": FORMAT, "text": f"actor {self.id} of kind {self.kind}", "input": self.input}
 
 

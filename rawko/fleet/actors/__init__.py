@@ -1,4 +1,4 @@
-"""Actors of an application's own on the fleet: a queue in PostgreSQL, and workers that carry them out in one loop."""
+"""An application's own actors on the fleet: a queue in PostgreSQL, and workers that run them in one event loop."""
 
 from rawko.fleet.actors.actor_queue import ActorQueue
 from rawko.fleet.actors.kinds import ActorKind

@@ -1,4 +1,4 @@
-"""Actors of one kind in a database: queued, told events, cancelled, looked at, from any machine."""
+"""The queue of one kind of actors in a database: submits, sends events, cancels and reads records, from any machine."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class ActorQueue:
 
     Args:
         where: The address of the database.
-        name: Of the kind of actors, by which workers know their chart; see `ActorWorker`.
+        name: Of the kind of actors; workers map it to a chart, see `ActorWorker`.
 
     Raises:
-        FleetError: Here and in every call: what is asked is not possible, or the database cannot be reached
+        FleetError: Here and in every call: the request is not possible, or the database cannot be reached
             (`is_retryable`).
         MissingExtra: The extra `fleet` is not installed.
     """
@@ -56,7 +56,7 @@ class ActorQueue:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rawko-queue")
 
     async def open(self) -> None:
-        """Connect, and make the tables where there are none. `async with` does it, too."""
+        """Connect, and create missing tables. `async with` does this, too."""
 
         def opened() -> Fleet:
             fleet = Fleet.at(self._url)
@@ -71,7 +71,7 @@ class ActorQueue:
             self._fleet = await asyncio.get_running_loop().run_in_executor(self._thread, opened)
 
     async def aclose(self) -> None:
-        """Give the connections back. Safe to call twice."""
+        """Close the connections. Safe to call twice."""
         fleet, self._fleet = self._fleet, None
         if fleet is not None:
             await asyncio.get_running_loop().run_in_executor(self._thread, fleet.close)
@@ -103,17 +103,17 @@ class ActorQueue:
         priority: int = 0,
         delay_s: float = 0.0,
     ) -> Queued:
-        """Queue an actor; one that was submitted before, with the same input and tenant, stays as it is.
+        """Queue an actor; an actor submitted before with the same input and tenant is left unchanged.
 
         Args:
-            id: Of the actor, alone in the database.
+            id: Of the actor, unique in the database.
             input: As for `Actor`: JSON.
-            tenant: Whose it is: tenants take turns.
-            priority: From -1000 to 1000; of one tenant the higher goes first, then the older.
-            delay_s: Not before so many seconds, by the database's clock.
+            tenant: The owner; workers alternate between tenants.
+            priority: From -1000 to 1000; within a tenant the higher goes first, then the older.
+            delay_s: Seconds before which it is not claimed, by the database's clock.
 
         Raises:
-            FleetError: Also where the id is in use with another kind, tenant or input, or the queue is draining.
+            FleetError: Also if the id is in use with another kind, tenant or input, or the queue is draining.
         """
         task = self._task(id, input, tenant=tenant, priority=priority, delay_s=delay_s)
         (found,) = await self._ask(lambda fleet: fleet.submit_actors([task]))
@@ -127,7 +127,7 @@ class ActorQueue:
         priority: int = 0,
         delay_s: float = 0.0,
     ) -> Sequence[Queued]:
-        """Queue many actors, by their ids: all or none.
+        """Queue many actors, by their ids: all, or none if one is refused.
 
         Raises:
             FleetError: As `submit`.
@@ -143,11 +143,11 @@ class ActorQueue:
         return ActorTask(id, self.name, text, **how)
 
     async def send(self, id: str, event: str | Event, /, **data: Any) -> None:
-        """Have an actor take an event, wherever it is: it is kept in the database until a step that has taken it is in
-        the journal, and is taken once. Events are taken in the order in which they were sent.
+        """Send an event to an actor, wherever it runs: the event is stored in the database until the step that consumed
+        it is in the journal, and is consumed once. Events are consumed in the order in which they were sent.
 
         Raises:
-            FleetError: There is no such actor, it has ended or is dead, or the event is not JSON.
+            FleetError: The actor does not exist, has ended or is dead, or the event is not JSON.
         """
         given: Any = event.name if isinstance(event, Event) else event
         data = {**event.data, **data} if isinstance(event, Event) else data
@@ -157,18 +157,18 @@ class ActorQueue:
         await self._ask(lambda fleet: self._tell(fleet, id, EVENT, text))
 
     async def cancel(self, id: str) -> None:
-        """End an actor where it stands; what it has invoked is stopped.
+        """End an actor in its present state; its invocations are stopped.
 
         Raises:
-            FleetError: There is no such actor, or it has ended.
+            FleetError: The actor does not exist, or has ended.
         """
         await self._ask(lambda fleet: self._tell(fleet, id, "cancel", ""))
 
     async def requeue(self, id: str) -> None:
-        """Try a dead actor again, from where it stands.
+        """Queue a dead actor again, to continue from its journal.
 
         Raises:
-            FleetError: It is not dead.
+            FleetError: The actor is not dead.
         """
 
         def again(fleet: Fleet) -> None:
@@ -178,7 +178,7 @@ class ActorQueue:
         await self._ask(again)
 
     async def find(self, id: str) -> ActorRecord | None:
-        """What is known of an actor; None where the queue has none of that id."""
+        """The record of an actor; None if the queue has no actor of that id."""
         task = await self._ask(lambda fleet: fleet.get(id))
         return actor_record(task) if task is not None and task.queue == self._queue else None
 
@@ -186,8 +186,8 @@ class ActorQueue:
         """Wait until an actor has ended, or is dead.
 
         Raises:
-            FleetError: There is no such actor.
-            TimeoutError: Not within `timeout_s` seconds.
+            FleetError: The actor does not exist.
+            TimeoutError: It did not end within `timeout_s` seconds.
         """
         until = None if timeout_s is None else time.monotonic() + timeout_s
         pause_s = _LOOK_S
@@ -203,10 +203,10 @@ class ActorQueue:
     async def list(
         self, *, states: Iterable[ActorState] = (), tenant: str | None = None, most: int = 200
     ) -> Sequence[ActorRecord]:
-        """Actors of the queue: those that wait first, then dead, running, queued and ended ones; the latest first.
+        """Actors of the queue: waiting ones first, then dead, running, queued and ended ones; the latest first.
 
         Raises:
-            FleetError: There is no such state.
+            FleetError: A state is unknown.
         """
         wanted = tuple(states)
         for one in wanted:
@@ -216,7 +216,7 @@ class ActorQueue:
         return [actor_record(task) for task in found]
 
     async def counts(self) -> Mapping[str, int]:
-        """How many actors of each state there are; states without any are 0."""
+        """The number of actors in each state; 0 for states without any."""
         found = await self._ask(lambda fleet: fleet.counts(self._queue))
         return {state: found.get(state, 0) for state in STATES}
 
@@ -234,11 +234,11 @@ class ActorQueue:
     # ------------------------------------------------------------ the queue
 
     async def pause(self) -> None:
-        """Have workers take nothing more from it; what has begun goes on."""
+        """Stop workers from claiming actors of the queue; running ones continue."""
         await self._ask(lambda fleet: fleet.hold(self._queue, is_paused=True))
 
     async def drain(self) -> None:
-        """Take no new actors; those that are in it are done."""
+        """Refuse new actors; those in the queue are still run."""
         await self._ask(lambda fleet: fleet.hold(self._queue, is_draining=True))
 
     async def resume(self) -> None:
@@ -246,12 +246,12 @@ class ActorQueue:
         await self._ask(lambda fleet: fleet.hold(self._queue, is_paused=False, is_draining=False))
 
     async def workers(self) -> Sequence[str]:
-        """Names of the workers that live and take from it: none, where its name is misspelt here or there."""
+        """Names of the living workers that claim from the queue: empty if the name is misspelt here or there."""
         found = await self._ask(lambda fleet: fleet.workers())
         return [one.worker for one in found if self._queue in one.queues]
 
     async def limits(self, change: QueueLimits | None = None) -> QueueLimits:
-        """The bounds over all workers, after the change if there is one: at once, per tenant, starts within a time."""
+        """The bounds over all workers, after `change` if given: actors at once, per tenant, starts within a period."""
         return await self._ask(lambda fleet: fleet.limits(self._queue, change))
 
 

@@ -1,4 +1,4 @@
-"""The actors of one worker in an event loop, told and heard by the worker's loop, which has a thread of its own."""
+"""Runs the actors of one worker in an event loop; the worker's loop, in another thread, controls them."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from rawko.runtime.session import LogWriter
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class ActorAttempt(Attempt):
-    """An actor at work here."""
+    """An actor that this worker runs."""
 
     hosted: HostedActor
     task_in_loop: asyncio.Task[None] | None = None
 
 
 class ActorHost:
-    """Carries out actors in one event loop. Of the methods those of the port are called from another thread.
+    """Runs actors in one event loop. The methods of the `Host` protocol are called from another thread.
 
     Args:
-        loop: Which runs while there are actors.
+        loop: The event loop, which runs as long as there are actors.
         kinds: By the name of their queue.
     """
 
@@ -98,7 +98,7 @@ class ActorHost:
             self._taken.append(news)
             return
         attempt, result = news
-        if not attempt.is_over:  # else it was cut off, and is another one's by now
+        if not attempt.is_over:  # else it was killed, and another worker has it
             attempt.is_over, attempt.result = True, result
 
     def look(self, attempts: Sequence[ActorAttempt]) -> None:
@@ -121,7 +121,7 @@ class ActorHost:
         self._call(lambda: attempt.task_in_loop.cancel() if attempt.task_in_loop is not None else None)
 
     def forget(self, attempt: ActorAttempt) -> None:
-        pass  # nothing is held for it
+        pass  # nothing to release
 
     def _call(self, call: Callable[[], object]) -> None:
         with suppress(RuntimeError):  # the loop has been closed: all that ran in it has ended

@@ -1,4 +1,4 @@
-"""One actor on a worker: opened from its journal, given letters, laid down when it rests, let go of when it is told."""
+"""One actor on a worker: opened from its journal, given letters, paused when idle, stopped on request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rawko.runtime.errors import ActorCrashed, ActorStopped, JournalError
 from rawko.runtime.session import LogWriter
 
 DRAINED, LOST, CANCELLED, RESTS = "drained", "lost", "cancelled", "rests"
-"""Why an actor was stopped."""
+"""Reasons for which an actor was stopped."""
 
 
 class HostedActor:
@@ -32,8 +32,8 @@ class HostedActor:
 
     Args:
         input: JSON text.
-        rest_after_s: So long an actor must have rested before it is laid down, and so far its next timer must be.
-        taken: Told of each letter that is not to be given again.
+        rest_after_s: Seconds of idleness after which an actor is paused, if its next timer is not due sooner.
+        taken: Called with each letter that must not be given again.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class HostedActor:
 
     @property
     def rows(self) -> int:
-        """Rows of its journal, as far as it has been opened. For other threads, too."""
+        """Number of rows in its journal, once opened. May be called from other threads."""
         return 0 if self._session is None else self._session.rows
 
     async def carry_out(self, letters: Sequence[Letter]) -> Result:
-        """Carry the actor out until it has finished, rests, has failed, or is stopped."""
+        """Run the actor until it has finished, is idle, has failed, or is stopped."""
         self._letters += letters
         is_held = False
         try:
@@ -74,7 +74,7 @@ class HostedActor:
             return await self._run(self._actor)
         except ActorCrashed as error:
             return _failed(error.error)
-        except Exception as error:  # noqa: BLE001 - the chart's functions are foreign; what they raise is the reason
+        except Exception as error:  # noqa: BLE001 - the chart's functions may raise anything; the error is the reason
             return _failed(error)
         finally:
             if self._looking is not None:
@@ -86,10 +86,10 @@ class HostedActor:
         try:
             await self._journal.release(self._id)
         except JournalError:
-            pass  # the lock is its session's, which is broken
+            pass  # the broken session has lost its lock
 
     async def _opened(self) -> Actor:
-        """The actor, new or as its journal says."""
+        """The actor, new or resumed from its journal."""
         kind, journal = self._kind, self._journal
         if not await journal.last_seq(self._id):
             session = QueueSession(self._id, journal, taken=self._taken, opening=lambda: _opening(actor), log=self._log)
@@ -141,7 +141,7 @@ class HostedActor:
         return Result("again")
 
     def give(self, letter: Letter) -> None:
-        """A letter for it: an event, or a cancel. One that is being stopped leaves it to the next worker."""
+        """Give it a letter: an event, or a cancel. If it is being stopped, the letter is left to the next worker."""
         if self._session is None:
             self._letters.append(letter)
         elif not self._why:
@@ -152,7 +152,7 @@ class HostedActor:
         if letter.kind == "cancel":
             self.stop(CANCELLED)
         elif letter.kind != EVENT or letter.id <= self._session.latest:
-            self._taken(letter.id)  # the row that has taken it is in the journal
+            self._taken(letter.id)  # the row of the step that consumed it is in the journal
         elif not self._why:
             name, data = event_of(letter.text)
             event = make_event(name, freeze(data, name))
@@ -160,14 +160,14 @@ class HostedActor:
             self._actor.incoming.queue(event)
 
     def stop(self, why: str) -> None:
-        """Let go of it: no step follows the present one, and what it has invoked is stopped."""
+        """Stop it after the present step, with its invocations."""
         if not self._why:
             self._why = why
             if self._actor is not None:
                 self._stopping = asyncio.get_running_loop().create_task(self._actor.stop())
 
     def _look(self) -> None:
-        """Lay it down if it has rested since the last look, and will for a while."""
+        """Pause it if it has been idle since the last check, and no timer is due soon."""
         actor, session = self._actor, self._session
         assert actor is not None and session is not None
         if self._why or actor.is_ended:

@@ -1,4 +1,4 @@
-"""What a worker needs to know to carry out the actors of one queue."""
+"""Kinds of actors: the chart and functions with which a worker runs the actors of one queue."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class ActorKind:
     """A chart with its functions.
 
     Attributes:
-        earlier: Charts that actors may have been left in; they go on by today's `migrate` rules (see `Actor.resume`).
+        earlier: Charts that actors may have been left in; they continue by the present chart's `migrate` rules (see
+            `Actor.resume`).
         trusted: Run the chart's Python code.
     """
 
@@ -31,7 +32,7 @@ def checked(kinds: Mapping[str, ActorKind]) -> dict[str, ActorKind]:
     """The kinds of a worker, by name.
 
     Raises:
-        FleetError: There is none, or one of them is no kind; says what would be accepted.
+        FleetError: There is none, or an entry is not a kind; the message says what is accepted.
     """
     accepted = "accepted: {'orders': ActorKind(chart, bindings)}"
     if not kinds:

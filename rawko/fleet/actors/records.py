@@ -1,4 +1,4 @@
-"""What is known of an actor in a queue, as its users see it."""
+"""The record of an actor in a queue, as its users see it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ ActorState = Literal["queued", "running", "waiting", "ended", "dead"]
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """An actor that was submitted.
+    """The result of submitting an actor.
 
     Attributes:
-        is_new: False where it was there already.
+        is_new: False if the actor was in the queue already.
     """
 
     id: str
@@ -30,15 +30,15 @@ class ActorRecord:
     """An actor in a queue.
 
     Attributes:
-        state: "queued", "running" on a worker, "waiting" for an event or its next timer, "ended", or "dead": what was
-            tried too often, until it is queued again.
-        outcome: Of one that has ended: "done" or "cancelled"; else None.
+        state: "queued", "running" on a worker, "waiting" for an event or its next timer, "ended", or "dead": failed too
+            often, until it is queued again.
+        outcome: "done" or "cancelled" after the end; else None.
         output: Of the machine, once it is done.
-        configuration: Its states when it was done.
-        reason: Why it is dead or was cancelled, or why its latest attempt has failed.
-        steps: Rows of its journal, as far as the worker has told.
-        failures: Attempts in a row that failed and did not come far; `takeovers`: those whose worker was gone.
-        worker: The one that has it.
+        configuration: Active states of the machine when it was done.
+        reason: Why it is dead or was cancelled, or why its latest attempt failed.
+        steps: Rows of its journal, as last reported by the worker.
+        failures: Failed attempts in a row that made little progress; `takeovers`: attempts whose worker died.
+        worker: The worker that runs it.
         age_s, changed_s: Seconds since it was submitted, and since its latest change, by the database's clock.
     """
 
@@ -60,12 +60,12 @@ class ActorRecord:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will become of it by itself: it has ended, or is dead."""
+        """Whether it has ended or is dead, so that it changes only if it is queued again."""
         return self.state in ("ended", "dead")
 
 
 def actor_record(task: TaskRecord) -> ActorRecord:
-    """A task of the fleet that is an actor."""
+    """The record of an actor, from a task of the fleet."""
     report = task.report or {}
     output = report.get("output")
     return ActorRecord(

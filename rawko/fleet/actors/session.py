@@ -1,4 +1,6 @@
-"""The journal of an actor in a queue: the row of a step says which letter it has taken, so that none is taken twice."""
+"""The session of an actor in a queue: each row notes the letter that its step consumed, so that none is consumed
+twice.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,14 @@ from rawko.runtime.replay.recorded import Recorded
 from rawko.runtime.session import LogWriter, Session
 
 LETTER: Final = "letter"
-"""Of a row's notes: the number of the letter that its step has taken. Letters of one actor are numbered in order."""
+"""Key in a row's notes: the number of the letter that the step consumed. Letters of one actor are numbered in order."""
 
 
 class QueueSession(Session):
     """The session of one actor.
 
     Args:
-        taken: Told of each letter, once the step that has taken it is in the journal.
+        taken: Called with each letter, once the step that consumed it is in the journal.
     """
 
     def __init__(
@@ -40,17 +42,17 @@ class QueueSession(Session):
         self.latest = int((notes or {}).get(LETTER, 0))
 
     def expect(self, event: Event, letter: int) -> None:
-        """An event that is about to be queued is a letter's."""
+        """Register an event that is about to be queued as a letter's."""
         self._awaited[id(event)] = (event, letter)
 
     @property
     def is_expecting(self) -> bool:
-        """Whether a letter has been queued, and not taken."""
+        """Whether a letter has been queued but not consumed."""
         return bool(self._awaited)
 
     @property
     def is_checkpoint_due(self) -> bool:
-        """Not while a letter waits in the machine: it would be in the snapshot, and given again after a resume."""
+        """Not while a letter is queued: the snapshot would contain it, and it would be given again after a resume."""
         return not self._awaited and super().is_checkpoint_due
 
     def notes_of(self, step: Step) -> dict[str, Any] | None:

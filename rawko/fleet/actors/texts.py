@@ -1,4 +1,4 @@
-"""Inputs, events and outputs as JSON text in ASCII: PostgreSQL's own JSON holds no NUL and no half of a surrogate."""
+"""Inputs, events and outputs as ASCII JSON text: PostgreSQL's JSON type accepts neither NUL nor lone surrogates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def as_text(value: Any, where: str) -> str:
     """A value as text; equal values give equal texts.
 
     Raises:
-        FleetError: It is not JSON; says where, and what would be accepted.
+        FleetError: The value is not JSON; the message says where, and what is accepted.
     """
     try:
         return json.dumps(thaw(freeze(value, where)), sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -30,7 +30,7 @@ def object_as_text(value: Any, where: str) -> str:
     """As `as_text`, of a mapping.
 
     Raises:
-        FleetError: It is no mapping, or not JSON.
+        FleetError: The value is no mapping, or not JSON.
     """
     if not isinstance(value, Mapping):
         raise FleetError(f"{where} is {value!r} ({type(value).__name__}); accepted: a mapping of JSON")

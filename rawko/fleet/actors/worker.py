@@ -1,7 +1,7 @@
-"""A worker for actors of one's own: all of them in one event loop and one process, over a few connections.
+"""A worker for an application's own actors: runs all of them in one event loop and one process.
 
-Two threads: the caller's loop carries the actors out, and the worker's loop claims, beats and drains beside it, so that
-a function which blocks the one for a while does not end the lease of all.
+Two threads: the caller's event loop runs the actors, and the worker's loop claims, beats and drains beside it, so that
+a function which blocks the event loop for a while does not end the leases.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ class ActorWorker:
         await worker.run()                 # until SIGTERM, Ctrl-C, `stop()`, or until it is cancelled
 
     Args:
-        where: The address of the database: of the queues, and of the journal.
-        kinds: By the name of their queue (`ActorQueue(where, "orders")`), the ones that are asked first first.
-        slots: Actors at work at once, at most.
-        rest_after_s: An actor for which nothing but an event from outside or a timer is left gives its slot back after
-            so many seconds (twice at most), unless its next timer is nearer than that.
+        where: The address of the database, which has the queues and the journal.
+        kinds: By the name of their queue (`ActorQueue(where, "orders")`), in the order in which queues are asked.
+        slots: Most actors that run at once.
+        rest_after_s: An actor that only waits for an event from outside or a timer frees its slot after this time (at
+            most twice this), unless its next timer is due sooner.
         is_once: End when no actor of these kinds is queued or running, here or elsewhere.
-        tell: Gets a line for people now and then; by default the logger "rawko.fleet" does.
-        log: Takes the log lines of the actors, as for `Actor`.
+        tell: Called with occasional lines for people; by default they go to the logger "rawko.fleet".
+        log: Receives the log lines of the actors, as for `Actor`.
 
     Raises:
-        FleetError: Something of it cannot be accepted; says what would be.
+        FleetError: An argument cannot be accepted; says what is accepted.
         MissingExtra: The extra `fleet` is not installed.
     """
 
@@ -79,20 +79,22 @@ class ActorWorker:
         self._is_stopped = False
 
     def stop(self) -> None:
-        """Let go of all actors where they stand, and end; said twice: at once. From any thread."""
+        """Stop all actors after their present step, and end; on a second call, at once. May be called from any
+        thread.
+        """
         self._is_stopped = True
         if self._loop is not None:
             self._loop.stop()
 
     async def run(self, *, takes_signals: bool = True) -> None:
-        """Work until SIGTERM or SIGINT, until `stop`, or until it is cancelled. It has let go of all actors when it
-        returns, within 10 s; others go on with them.
+        """Work until SIGTERM or SIGINT, until `stop`, or until it is cancelled. When it returns, within 10 s of that,
+        it has released all actors; other workers continue them.
 
         Args:
             takes_signals: Take these signals while it runs; only the main thread's loop can.
 
         Raises:
-            FleetError: The database cannot be used: at the start also one that is away.
+            FleetError: The database refuses this worker; at the start also if it cannot be reached.
         """
         fleet = await asyncio.to_thread(self._opened)
         try:
@@ -114,7 +116,7 @@ class ActorWorker:
         return fleet
 
     def _opened_journal(self) -> SqlJournal:
-        """The journal in sessions of this worker's name: they are cut where it counts as gone."""
+        """The journal, whose database sessions have this worker's name: they are terminated when it counts as dead."""
         named: URL = self._url.update_query_dict({"application_name": session_name(self.name)})
         with telling(self._url):
             try:
@@ -143,7 +145,7 @@ class ActorWorker:
             error: BaseException | None = None
             try:
                 working.run()
-            except BaseException as raised:  # noqa: BLE001 - it is raised again, by who waits for this thread
+            except BaseException as raised:  # noqa: BLE001 - raised again by the caller that waits for this thread
                 error = raised
             with suppress(RuntimeError):  # the loop has been closed
                 loop.call_soon_threadsafe(_tell_end, ended, error)
@@ -157,7 +159,7 @@ class ActorWorker:
                 raise
 
     async def _drained(self, ended: asyncio.Future[None]) -> None:
-        """Let go of all, whatever cancels this meanwhile: the second time at once."""
+        """Release all actors even if this task is cancelled again; a second cancel releases them at once."""
         while not ended.done():
             self.stop()
             with suppress(asyncio.CancelledError):

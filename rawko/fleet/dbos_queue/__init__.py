@@ -1,1 +1,1 @@
-"""The queue by DBOS: `engine` is the adapter, `access` the part of DBOS that it stands on."""
+"""The queue implemented with DBOS: `engine` is the adapter, `access` wraps the parts of DBOS that it uses."""

@@ -1,9 +1,9 @@
-"""What is used of DBOS: its client, and of its system database what claims and ends a workflow.
+"""The parts of DBOS that are used: its client, and the functions of its system database that claim and end workflows.
 
-DBOS claims work in threads of its own and runs it in the same process, a fixed number of each queue on every worker.
-Here a worker claims as many as it has room for, and runs each in a process of its own: `start_queued_workflows` is
-called where DBOS's thread would call it. That is below DBOS's public interface, so that `check` compares what is
-installed with what is needed before anything is touched.
+DBOS claims work in its own threads and runs it in the same process, a fixed number per queue on every worker. Here a
+worker claims as many runs as it has free slots, and runs each in its own process: so it calls `start_queued_workflows`
+itself. That is below DBOS's public interface; therefore `check` compares the installed version with what is needed
+before anything else is done.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from rawko.fleet.errors import FleetError
 from rawko.fleet.task import FORMAT
 
 SCHEMA: Final = "rawko_fleet_dbos"
-"""Of DBOS's tables: apart from those of an application of the user's own in the same database."""
+"""Schema of DBOS's tables: separate from those of a user's own application in the same database."""
 APPLICATION: Final = "rawko"
 VERSIONS: Final = tuple(f"rawko-fleet-{number}" for number in range(FORMAT, 0, -1))
-"""The application versions whose tasks are taken here, the present one first. They name the format of a task, not the
-code: a deploy strands no run."""
+"""The application versions whose tasks are claimed here, the present one first. They name the format of a task, not
+the code, so that a deployment strands no run.
+"""
 VERSION: Final = VERSIONS[0]
 WORKFLOW: Final = "rawko_run"
 _NEEDED: Final = {
@@ -50,12 +51,12 @@ _COLUMNS: Final = {
 
 
 def client_of(engine: Engine) -> Any:
-    """DBOS's client over an engine; nothing is connected yet.
+    """DBOS's client for an engine; opens no connection yet.
 
     Raises:
-        FleetError: Another version of DBOS is installed.
+        FleetError: An unsuitable version of DBOS is installed.
     """
-    logging.getLogger("dbos").setLevel(logging.CRITICAL)  # what matters of its messages comes as errors
+    logging.getLogger("dbos").setLevel(logging.CRITICAL)  # relevant failures are raised as errors
     from dbos import DBOSClient
 
     client = DBOSClient(
@@ -70,10 +71,10 @@ def client_of(engine: Engine) -> Any:
 
 
 def check(client: Any) -> None:
-    """Make sure that DBOS has what is used of it.
+    """Check that DBOS has the functions that are used.
 
     Raises:
-        FleetError: It has not; says which versions do.
+        FleetError: It lacks one; the message names suitable versions.
     """
     database = getattr(client, "_sys_db", None)
     problems = [] if database is not None else ["no system database"]
@@ -101,18 +102,18 @@ def now_ms(system: Any) -> Any:
 
 
 def for_one_claim(queue: Any, count: int) -> Any:
-    """A queue as DBOS has read it, for a claim of so many: how many are at work here is the caller's to know."""
+    """A queue read by DBOS, set to claim `count` runs: the caller knows how many slots are free."""
     queue._worker_concurrency = count
     return queue
 
 
 def limits_of(queue: Any) -> QueueLimits:
-    """The bounds of a queue as DBOS has read it; its public accessors would read it again for each."""
+    """The bounds of a queue read by DBOS; its public accessors would read the queue again for each bound."""
     limiter = queue._limiter
     starts, period_s = (None, 60.0) if limiter is None else (limiter["limit"], limiter["period"])
     return QueueLimits(queue._concurrency, queue._partition_concurrency, starts, period_s)
 
 
 def is_of_dbos(error: Exception) -> bool:
-    """Whether DBOS raised an error of its own, rather than one of the database or of Python."""
+    """Whether an error class is DBOS's own, rather than the database's or Python's."""
     return type(error).__module__.partition(".")[0] == "dbos"

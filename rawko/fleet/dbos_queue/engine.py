@@ -1,12 +1,12 @@
 """The queue on DBOS's tables in PostgreSQL: one workflow per run, partitions are tenants, times are the database's.
 
-waits for its time   DELAYED
+delayed              DELAYED
 queued               ENQUEUED
 claimed              PENDING, with the worker as executor and the claim's token as owner
 done                 SUCCESS
 withdrawn            CANCELLED
 
-The application version is the format of the task; of a run that is kept for a name, format and name.
+The application version is the format of the task; for a run kept for a release, format and release.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from rawko.fleet.errors import FleetError
 from rawko.postgres_sessions import by_itself
 
 _LOOK_S: Final = 0.2
-"""Between two looks for dead workers: a worker whose runs are short claims more often."""
+"""Interval between two checks for dead workers: a worker with short runs claims more often."""
 _ACTIVE: Final = ("ENQUEUED", "DELAYED", "PENDING")
 _HAS_ANY: Final = f"""SELECT EXISTS (SELECT FROM {SCHEMA}.workflow_status
         WHERE queue_name = ANY(%(queues)s) AND status = 'ENQUEUED'),
@@ -54,7 +54,7 @@ class DbosEngine:
     """The adapter of `rawko.fleet.engine.Engine`.
 
     Args:
-        database: The engine of SQLAlchemy that the callers' transactions are of, too.
+        database: The SQLAlchemy engine, which is also that of the callers' transactions.
 
     Raises:
         FleetError: DBOS is missing, or another version is installed.
@@ -105,8 +105,7 @@ class DbosEngine:
             within.execute(waiting, execution_options=options)
 
     def _submit_again(self, run: str, queue: str, delay_s: float, within: Connection, options: Any) -> None:
-        """What is there already was left alone so far: one that has ended begins again here, one that waits for its
-        time or is kept for a name is queued."""
+        """Handle runs that are in the queue already: an ended run starts again; a delayed or kept run is queued."""
         again: dict[str, Any] = {"status": "ENQUEUED", "queue_name": queue, "executor_id": None, "completed_at": None}
         again["application_version"] = self._format
         ended = self._row(run).where(self._status.c.status.not_in(_ACTIVE))
@@ -128,7 +127,7 @@ class DbosEngine:
             has_queued, has_due = by_itself(self._system.engine, _HAS_ANY, {"queues": list(queues)}).fetchone()
             if has_due:
                 self._wake_delayed()
-            elif not has_queued:  # most questions of an idle fleet end here, with one statement
+            elif not has_queued:  # usual for an idle fleet: one statement
                 return ()
             found: list[Claim] = []
             for queue in queues:
@@ -138,7 +137,7 @@ class DbosEngine:
             return found
 
     def _claim_of(self, worker: str, queue: str, count: int, without: Collection[str], version: str) -> list[Claim]:
-        """Claims of one queue: as many of each tenant, in an order drawn anew, until there is no room left."""
+        """Claims of one queue: an equal share for each tenant, in random order, while there are free slots."""
         found: list[Claim] = []
         tenants = [tenant for tenant in self._system.get_queue_partitions(queue) if tenant not in without]
         if not tenants:
@@ -160,7 +159,7 @@ class DbosEngine:
         return found
 
     def _claim_share(self, worker: str, queue: Any, tenant: str, count: int, version: str) -> list[Claim]:
-        """Up to so many claims of one tenant, in one transaction."""
+        """Up to `count` claims of one tenant, in one transaction."""
         token = uuid4().hex
         try:
             runs, _ = self._system.start_queued_workflows(
@@ -168,9 +167,9 @@ class DbosEngine:
             )
         except DBAPIError as error:
             if self._system.is_lock_conflict(error) or self._system.is_serialization_conflict(error):
-                return []  # another worker claims of the same queue at this moment
+                return []  # another worker is claiming from the same queue
             raise
-        if runs and version in VERSIONS[1:]:  # what is written from now on, workers of the older format cannot read
+        if runs and version in VERSIONS[1:]:  # workers of the older format cannot read what is written from now on
             mine = update(self._status).where(self._status.c.workflow_uuid.in_(runs))
             with self._system.engine.begin() as connection:
                 connection.execute(mine.where(self._status.c.owner_xid == token).values(application_version=VERSION))
@@ -191,7 +190,9 @@ class DbosEngine:
             return [one for one in claims if (one.run, one.token) in held]
 
     def _free_unknown(self, held: Collection[tuple[str, str]]) -> None:
-        """Put back what was claimed by a call whose answer was lost: its worker lives, and does not know of it."""
+        """Free runs that were claimed by a call whose answer was lost: their worker lives, but does not know of
+        them.
+        """
         again = {"status": "ENQUEUED", "owner_xid": None, "executor_id": None, "started_at_epoch_ms": None}
         with self._system.engine.begin() as connection:
             for run, token in held:
@@ -265,7 +266,7 @@ class DbosEngine:
 
     @property
     def _format(self) -> Any:
-        """The application version of a row without the name that it is kept for, as an expression of SQL."""
+        """The application version of a row without the release that it is kept for, as an SQL expression."""
         return func.split_part(self._status.c.application_version, " ", 1)
 
     def _row(self, run: str) -> Any:
@@ -278,7 +279,7 @@ class DbosEngine:
         return self._now() + int(delay_s * 1000)
 
     def _wake_delayed(self) -> None:
-        """Queue what has waited for its time. DBOS would take the time of this machine."""
+        """Queue delayed runs that are due. DBOS would use this machine's clock."""
         table = self._status
         due = update(table).where(table.c.status == "DELAYED", table.c.delay_until_epoch_ms <= self._now())
         due = due.where(table.c.application_name == APPLICATION)
@@ -295,7 +296,7 @@ class DbosEngine:
             self._sessions.end(worker)
 
     def _free(self, workers: Sequence[str]) -> None:
-        """Put back what workers hold, to be claimed by others; the sessions of their runs are cut."""
+        """Free the claims of these workers; the database sessions of their runs are terminated."""
         table = self._status
         held = update(table).where(table.c.status == "PENDING", table.c.executor_id.in_(workers))
         values = {"status": "ENQUEUED", "owner_xid": None, "executor_id": None, "started_at_epoch_ms": None}
@@ -306,7 +307,7 @@ class DbosEngine:
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
-        """`telling`, and DBOS's own errors, which are none of SQLAlchemy's."""
+        """As `telling`, also for DBOS's own errors, which are not SQLAlchemy's."""
         try:
             with telling(self._url):
                 yield

@@ -1,9 +1,9 @@
-"""Which workers live: each has a row with its latest beat, and a lock of a session that PostgreSQL ends with it.
+"""Detects dead workers: each worker has a row with its latest beat, and a lock in a session, which PostgreSQL releases.
 
 killed    the system closes its session: the lock is free, and the beat is `DEAD_S` old
 frozen    the session stays open, and the beat is `LEASE_S` old
-PostgreSQL starts again: all locks are free, and who beats first must not take the others for dead. A process
-judges them only when its own session has stood for `DEAD_S`.
+After a restart of PostgreSQL all locks are free, and the first worker to beat must not declare the others dead: a
+process judges them only after its own session has existed for `DEAD_S`.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _CUT: Final = text("""SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     bindparam("names", expanding=True)
 )
 _PREPARING: Final = 0x7261776C
-"""Of the lock that is held while tables are made."""
+"""Key of the advisory lock that is held while tables are created."""
 
 
 def session_name(worker: str) -> str:
-    """What the sessions of a worker's runs are called in PostgreSQL's list, by which they are cut."""
+    """The name of the sessions of a worker's runs in PostgreSQL's list; used to terminate them."""
     return f"rawko-run-{hashlib.sha256(worker.encode()).hexdigest()[:24]}"
 
 
 class Sessions:
-    """Beats of this process, and the dead among the others.
+    """The beats of this process, and the detection of dead workers.
 
     Args:
         database: Of the queue.
@@ -58,7 +58,7 @@ class Sessions:
         self._since = 0.0
 
     def prepare(self) -> None:
-        """Make the table, unless it is there: then a role without the right to make one will do."""
+        """Create the table if it does not exist; an existing table needs no right to create."""
         with self._database.begin() as connection:
             if inspect(connection).has_table("workers", schema=SCHEMA):
                 return
@@ -67,14 +67,15 @@ class Sessions:
                 connection.execute(text(statement))
 
     def beat(self, worker: str) -> None:
-        """Tell that the worker lives; its session is made anew where it has broken."""
+        """Record that the worker lives; opens a new session if the old one is broken."""
         try:
             connection = self._held
             if connection is None or worker != self._worker:
                 self.close()
                 connection = self._database.connect().execution_options(isolation_level="AUTOCOMMIT")
                 self._held, self._worker, self._since = connection, worker, time.monotonic()
-                # A beat need not outlive the server: with a thousand workers the disk has better to do.
+                # A beat may be lost in a crash of the server: with a thousand workers, syncing each to disk would cost
+                # too much.
                 connection.execute(text("SET synchronous_commit TO off"))
                 connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": _key(worker)})
             connection.execute(_BEAT, {"worker": worker, "key": _key(worker)})
@@ -88,7 +89,7 @@ class Sessions:
             return [str(row[0]) for row in connection.execute(_LIVING, {"lease": LEASE_S})]
 
     def take_dead(self) -> Sequence[str]:
-        """Workers that are gone; empty where this process cannot judge that yet."""
+        """Workers that have died; empty if this process cannot judge that yet."""
         if self._held is None or time.monotonic() - self._since < DEAD_S:
             return ()
         dead = []
@@ -103,22 +104,22 @@ class Sessions:
         return dead
 
     def cut(self, connection: Connection, workers: Sequence[str]) -> None:
-        """End the sessions of the workers' runs, and with them the locks of their journals."""
+        """Terminate the database sessions of the workers' runs, which releases the locks of their journals."""
         connection.execute(_CUT, {"names": [session_name(one) for one in workers]})
 
     def end(self, worker: str) -> None:
-        """Forget a worker."""
+        """Remove a worker's row."""
         with self._database.begin() as connection:
             connection.execute(_END, {"worker": worker})
         if worker == self._worker:
             self.close()
 
     def close(self) -> None:
-        """Give the session back, and with it its lock."""
+        """Close the session, which releases its lock."""
         held, self._held = self._held, None
         if held is not None:
             try:
-                held.invalidate()  # closed, not pooled: the lock goes with it
+                held.invalidate()  # closed, not pooled, so that the lock is released
             except SQLAlchemyError:
                 pass
             finally:

@@ -1,4 +1,4 @@
-"""The limits of the fleet before the provider of one run."""
+"""Puts the limits of the fleet before the provider of one run."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _SESSION: Final = "rawko-fleet"
 
 
 def guard_of(run: Run, tenant: str, url: str, let_go: Callable[[str], None], give_up: Callable[[str], None]) -> Guard:
-    """What puts the limits of the fleet before a run's provider; nothing is connected before the first call.
+    """A function that wraps a run's provider in the limits of the fleet; it connects at the first call.
 
     Args:
         url: Of the fleet's database.
-        let_go, give_up: As of `Terms`.
+        let_go, give_up: As in `Terms`.
     """
     settings = run.settings
 

@@ -1,4 +1,4 @@
-"""The name of a provider's key: the provider, and a piece of a hash, from which the key cannot be found."""
+"""The name of a provider's key: the provider, and part of a hash that does not reveal the key."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from rawko.app.run.models.endpoints import NAMES, sign_in
 from rawko.config import Settings
 
 _SHOWN: Final = 8
-"""Hexadecimal digits: enough to tell the keys of a fleet from each other."""
+"""Hexadecimal digits: enough to distinguish the keys of a fleet."""
 
 
 def key_name(settings: Settings, provider: str) -> str:
     """`anthropic:1f0a2b3c` for a key at an address; the provider's name alone for one without keys."""
     if provider not in NAMES:
         return provider
-    names = NAMES[provider]  # type: ignore[index]  # one of the wires, as was just seen
+    names = NAMES[provider]  # type: ignore[index]  # one of the providers that `NAMES` lists, as checked above
     environ = sign_in(settings, provider)  # type: ignore[arg-type]
     parts = [environ.get(names.address) or names.own, *(environ.get(name, "") for name in names.keys)]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -1,7 +1,7 @@
 """A provider whose calls wait for the limits of the fleet, and are counted there; wraps the provider of one run.
 
-Where nothing bounds the calls of a key and a tenant, they are made at once, and their usage is written every
-`LOOKED_S`. Otherwise each call is admitted and settled by a transaction of its own (`rawko.fleet.limits.store`).
+If no limit applies to a key and a tenant, calls are made at once, and their usage is written every `LOOKED_S`.
+Otherwise each call is admitted and settled by a transaction (`rawko.fleet.limits.store`).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from rawko.runtime.ports import ModelRequest, Provider, ProviderError, StreamEve
 from rawko.vocabulary.usage import Price, Usage
 
 LOOKED_S: Final = 2.0
-"""For so long it is believed that nothing bounds the calls."""
+"""How long the answer that no limit applies is assumed to hold."""
 _ASK_AGAIN_S: Final = (0.2, 0.6)
 _AWAY_MOST_S: Final = 5.0
 _BLOCKED_MS: Final = 5_000
-"""How long a server is left alone that refuses a call for its rate, and does not say for how long."""
+"""How long a server that refuses a call for its rate is not called, if it names no time."""
 _USUAL_ANSWER: Final = 1_000
-"""Tokens of an answer, before it is known."""
+"""Estimated tokens of an answer, before the answer is known."""
 _T = TypeVar("_T")
 
 
@@ -40,12 +40,12 @@ class Terms:
     """What the limits need to know of a run.
 
     Attributes:
-        key: Gives the name of the key that a provider is asked with; `provider` is the run's own.
-        price: Of a model; None: not known.
-        no_time_for: Why the run has no time for a wait of so many ms; None where it has.
-        tell: Told of each wait: what waits, for how many seconds, and the limit in words.
-        let_go: Called where the tenant's budget is used up, with the reason: the run stops where it stands.
-        give_up: The same where the task cannot go on without a change by a person.
+        key: Returns the name of the key for calls of a provider; `provider` is the run's own.
+        price: Returns the price of a model; None if unknown.
+        no_time_for: Returns why the run has no time for a wait of so many ms; None if it has.
+        tell: Called for each wait with what waits, the seconds, and the limit in words.
+        let_go: Called with the reason if the tenant's budget is used up: the run stops in its present state.
+        give_up: The same if the task cannot continue until a person changes something.
     """
 
     run: str
@@ -64,8 +64,8 @@ class _Made:
     """A call that is being made.
 
     Attributes:
-        request: With no larger answer than the tenant's budget has left.
-        usage: Known at its end; None while it is not.
+        request: The request, with `max_tokens` limited to the rest of the tenant's budget.
+        usage: Known at its end; None until then.
     """
 
     request: ModelRequest
@@ -74,7 +74,7 @@ class _Made:
 
 
 class LimitedProvider:
-    """Passes calls on when the fleet's limits let them."""
+    """Passes calls on when the fleet's limits allow them."""
 
     def __init__(self, inner: Provider, store: LimitStore, terms: Terms) -> None:
         self._inner, self._store, self._terms = inner, store, terms
@@ -83,7 +83,7 @@ class LimitedProvider:
         self._uncounted: dict[str, Used] = {}
 
     def __getattr__(self, name: str) -> Any:
-        """What else the provider offers: `position`, `unused`."""
+        """Other attributes of the wrapped provider: `position`, `unused`."""
         return getattr(self._inner, name)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
@@ -127,7 +127,7 @@ class LimitedProvider:
                 yield made
         finally:
             beating.cancel()
-            # Of a call that was cut off nothing is known: it counts as what was expected.
+            # The usage of an interrupted call is unknown: count the expected tokens.
             counted = call.expected_tokens if made.usage is None else _counted(made.usage)
             used = self._used(made)
             await asyncio.shield(
@@ -136,7 +136,7 @@ class LimitedProvider:
 
     @asynccontextmanager
     async def _noted(self, key: str, made: _Made) -> AsyncIterator[None]:
-        """Note what a call has used; a server that wants to be left alone is left alone by all workers."""
+        """Record what a call has used; if the server refuses for its rate, block the key for all workers."""
         try:
             yield
         except ProviderError as error:
@@ -148,7 +148,7 @@ class LimitedProvider:
             raise
 
     async def _is_free(self, key: str) -> bool:
-        """Whether nothing bounds the calls of a key; what was used since the last look is written."""
+        """Whether no limit applies to calls with a key; first writes the usage since the last check."""
         if time.monotonic() < self._free_until.get(key, 0.0):
             return True
         if key in self._uncounted:
@@ -170,7 +170,7 @@ class LimitedProvider:
         if price is not None:
             dearest = max(price.input, price.cache_write, price.cache_read)
             most_usd = (sent * dearest + request.max_tokens * price.output) / 1_000_000
-        expected = sent // 2 + min(request.max_tokens, _USUAL_ANSWER)  # `sent` is an estimate from above
+        expected = sent // 2 + min(request.max_tokens, _USUAL_ANSWER)  # `sent` is an upper estimate
         provider = key.partition(":")[0]
         terms = self._terms
         most = sent + request.max_tokens
@@ -217,7 +217,7 @@ class LimitedProvider:
             raise ProviderError(f"The budget is used up: {limit}; {problem}", code="budget")
 
     async def _check_whole(self, done: TurnDone, request: ModelRequest, made: _Made) -> None:
-        """Note what the call has used; let go of the run where the tenant's budget has cut the answer off."""
+        """Record what the call has used; stop the run if the tenant's budget has truncated the answer."""
         made.usage, made.model = done.usage, done.model
         if done.stop_reason == "max_tokens" and made.request.max_tokens < request.max_tokens:
             tenant = self._terms.tenant
@@ -226,7 +226,7 @@ class LimitedProvider:
 
     @staticmethod
     async def _stopped(stop: Callable[[str], None], reason: str) -> Never:
-        """Stop the run; this call is ended by that."""
+        """Stop the run, which ends this call."""
         stop(reason)
         await asyncio.Event().wait()
         raise AssertionError("the run was stopped")
@@ -237,7 +237,7 @@ class LimitedProvider:
             await self._reach(lambda: self._store.renew([number]), tries=1)
 
     async def _reach(self, ask: Callable[[], _T], *, tries: int | None = None) -> _T | None:
-        """The answer of the database, which is asked again while it is away; None after so many tries."""
+        """Call the database, with retries while it cannot be reached; None after `tries` tries."""
         pause_s, tried = 0.2, 0
         while True:
             try:
@@ -259,12 +259,12 @@ class LimitedProvider:
 
 
 def _counted(usage: Usage) -> int:
-    """Tokens that servers count against a key: not what a cache held."""
+    """Tokens that servers count against a key: all but those read from a cache."""
     return usage.input_tokens + usage.cache_write_tokens + usage.output_tokens
 
 
 def _within(request: ModelRequest, admitted: Admitted, price: Price | None) -> ModelRequest:
-    """The request with no larger answer than the tenant's budget has left."""
+    """The request with `max_tokens` limited to the rest of the tenant's budget."""
     bounds = [request.max_tokens]
     if admitted.left_tokens is not None:
         bounds.append(admitted.left_tokens)

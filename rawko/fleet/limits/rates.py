@@ -1,8 +1,8 @@
-"""A rate per minute as one number that stands in the database: GCRA, by pyrate-limiter.
+"""A rate per minute as one number in the database: the GCRA algorithm of pyrate-limiter.
 
-Its own bucket for PostgreSQL writes a row for each token, under a lock of the table; the algorithm needs no more than
-the time at which the rate would next be unused, so that is what is kept. A call that does not fit now is given its
-place at once and waits for it, so that calls of all workers pass in the order in which they came.
+pyrate-limiter's own bucket for PostgreSQL writes a row for each token, under a lock of the table; the algorithm needs
+only the time at which the rate would next be unused, so that is what is stored. A call that does not fit now reserves
+its time at once and waits for it, so that calls of all workers pass in the order of their arrival.
 
     12 requests a minute: one every 5 s
     t = 0      1st: passes       unused again at 5
@@ -18,16 +18,17 @@ from pyrate_limiter import GCRA, Rate
 
 _MINUTE_MS: Final = 60_000
 _AT_ONCE: Final = 12
-"""The part of a minute's units that may be used at one moment; any 60 s then still hold no more than the limit."""
+"""The part of a minute's units that may be used at once; any 60 s still contain no more than the limit."""
 
 
 def reserve(unused_us: int, limit: int, now_ms: int, weight: int) -> tuple[int, int]:
-    """The place of so many units: when the rate is unused after them, and how long to wait for it, in ms.
+    """Reserve `weight` units: returns when the rate is unused after them, and how long to wait, in ms.
 
     Args:
-        unused_us: When it is unused without them, in microseconds since 1970; 0 where it has not been used.
+        unused_us: When the rate is unused without them, in microseconds since 1970; 0 if it has not been used.
         limit: Units in any minute, >= 1.
-        weight: Units. What does not fit into a moment is a debt: it passes alone, and those behind it wait longer.
+        weight: Units. Units beyond the part allowed at once are a debt: the call passes alone, and later calls wait
+            longer.
     """
     rate = _rate(limit)
     at_once = min(weight, rate.burst)
@@ -42,7 +43,7 @@ def reserve(unused_us: int, limit: int, now_ms: int, weight: int) -> tuple[int, 
 
 
 def corrected(unused_us: int, limit: int, weight: int) -> int:
-    """When the rate is unused with so many units more, or fewer, than were reserved."""
+    """When the rate is unused after `weight` units more (or, if negative, fewer) than were reserved."""
     return max(0, unused_us + weight * _unit_us(_rate(limit)))
 
 

@@ -1,7 +1,7 @@
-"""Limits in the fleet's database: set, listed, and asked before each call of a model. Times are the database's.
+"""Limits in the fleet's database: set, listed, and checked before each model call. Times are the database's.
 
-One transaction says whether a call may be made, and holds what it may use until its end. A process that is killed in
-between leaves a held call, which counts until `HELD_S` after its last sign.
+One transaction decides whether a call may be made, and reserves what it may use until its end. A process that is killed
+meanwhile leaves a reservation, which counts until `HELD_S` after its last renewal.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from rawko.fleet.tables import now
 from rawko.postgres_sessions import by_itself
 
 HELD_S: Final = 30.0
-"""A held call counts for so long after the last sign of its process."""
+"""Seconds for which a reservation counts after its last renewal."""
 MOST_BLOCKED_S: Final = 600.0
-"""A server that asks for a longer wait is asked again after that."""
+"""Longest time for which a server's request to wait is obeyed, in seconds."""
 _MICROSECONDS: Final = text("(extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
 
 _IS_FREE: Final = f"""SELECT NOT EXISTS (SELECT FROM {key_limits} WHERE name IN (%(key)s, %(provider)s))
     AND NOT EXISTS (SELECT FROM {tenant_budgets} WHERE tenant = %(tenant)s)
     AND NOT EXISTS (SELECT FROM {keys} WHERE key = %(key)s AND blocked_until > clock_timestamp())"""
-"""A row of limits bounds something: one that does not is removed."""
+"""Every row of `key_limits` and `tenant_budgets` is a limit: rows without one are deleted."""
 _COUNT: Final = f"""WITH eased AS (SELECT set_config('synchronous_commit', 'off', true)),
     counted AS (INSERT INTO {keys} AS known (key, calls) SELECT %(key)s, %(calls)s FROM eased
         ON CONFLICT (key) DO UPDATE SET calls = known.calls + excluded.calls, used_at = clock_timestamp())
@@ -40,19 +40,20 @@ _COUNT: Final = f"""WITH eased AS (SELECT set_config('synchronous_commit', 'off'
         %(cost_usd)s, %(tokens)s, %(calls)s FROM eased
     ON CONFLICT (tenant, day) DO UPDATE SET cost_usd = known.cost_usd + excluded.cost_usd,
         tokens = known.tokens + excluded.tokens, calls = known.calls + excluded.calls"""
-"""All runs with one key write the same row, one after the other: none of them waits for the disk with it. A crash of
-the server may lose the last of these sums."""
+"""All runs with one key write the same row, one after the other; so that they do not wait for the disk, the commit
+is asynchronous. A crash of the server may lose the last of these sums.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyState:
-    """A key as it is listed.
+    """A key, for lists.
 
     Attributes:
-        name: Of the key, or of a provider whose keys have limits of their own.
-        answering: Calls that are being answered.
-        wait_s: For how long a call that is made now would wait.
-        blocked_s: For how long its server has asked to be left alone.
+        name: Of the key, or of a provider with limits for all its keys.
+        answering: Number of calls being answered.
+        wait_s: How long a call made now would wait.
+        blocked_s: How long the server has asked not to be called.
     """
 
     name: str
@@ -64,10 +65,10 @@ class KeyState:
 
 
 class LimitStore:
-    """Limits of one fleet. For several threads; every call is blocking.
+    """The limits of one fleet. Thread-safe; every call blocks.
 
     Raises:
-        FleetError: On every call: the database cannot be reached (`is_retryable`).
+        FleetError: In every call: the database cannot be reached (`is_retryable`).
     """
 
     def __init__(self, url: URL, database: Engine) -> None:
@@ -86,12 +87,12 @@ class LimitStore:
             connection.execute(statement.on_conflict_do_update(index_elements=[key_limits.c.name], set_=values))
 
     def key(self, name: str) -> KeyLimits:
-        """The limits that were set under a name."""
+        """The limits set under a name."""
         with telling(self._url), self._database.begin() as connection:
             return _limits(connection).get(name, KeyLimits())
 
     def key_states(self) -> Sequence[KeyState]:
-        """All keys that have been used or bounded, and providers with limits."""
+        """All keys that have been used or limited, and providers with limits."""
         with telling(self._url), self._database.begin() as connection:
             known = _limits(connection)
             answering: dict[str, int] = {
@@ -117,7 +118,7 @@ class LimitStore:
         return [found[name] for name in sorted(found)]
 
     def set_budget(self, tenant: str, budget: TenantBudget) -> None:
-        """Set the budget of a tenant; what its runs waited for is asked again."""
+        """Set the budget of a tenant; its tasks are claimed again."""
         with telling(self._url), self._database.begin() as connection:
             usage.set_budget(connection, tenant, budget)
 
@@ -127,7 +128,7 @@ class LimitStore:
             return usage.tenants(connection)
 
     def is_free(self, key: str, provider: str, tenant: str) -> bool:
-        """Whether nothing bounds calls with a key for a tenant at this moment."""
+        """Whether no limit applies to calls with a key for a tenant now."""
         with telling(self._url):
             found = by_itself(self._database, _IS_FREE, {"key": key, "provider": provider, "tenant": tenant})
             return bool(found.fetchone()[0])
@@ -135,7 +136,7 @@ class LimitStore:
     # ------------------------------------------------------------ calls
 
     def admit(self, call: Call) -> Admitted | Busy | UsedUp | Unpriced:
-        """Whether a call may be made, and when; what it may use is held until `done`."""
+        """Whether a call may be made, and when; reserves what it may use until `done`."""
         with telling(self._url), self._database.begin() as connection:
             row = _locked(connection, call.key)
             limits = _of(_limits(connection, call.key, call.provider), call.key)
@@ -161,12 +162,12 @@ class LimitStore:
             return Admitted(int(number), wait_ms / 1000, limit, left.tokens, left.cost_usd)
 
     def renew(self, numbers: Sequence[int]) -> None:
-        """Calls are still being answered."""
+        """Renew reservations of calls that are still being answered."""
         with telling(self._url), self._database.begin() as connection:
             connection.execute(update(calls).where(calls.c.id.in_(numbers)).values(until=_after(HELD_S)))
 
     def done(self, number: int, call: Call, *, counted: int, used: usage.Used) -> None:
-        """A call has ended: what it has used stands in place of what was held for it.
+        """End a call: replace its reservation by what it has used.
 
         Args:
             counted: Tokens that count against the key.
@@ -182,7 +183,7 @@ class LimitStore:
             usage.add(connection, call.tenant, used)
 
     def dropped(self, number: int, call: Call) -> None:
-        """A call was not made."""
+        """Remove the reservation of a call that was not made."""
         with telling(self._url), self._database.begin() as connection:
             row = _locked(connection, call.key)
             limits = _of(_limits(connection, call.key, call.provider), call.key)
@@ -196,13 +197,13 @@ class LimitStore:
             connection.execute(delete(calls).where(calls.c.id == number))
 
     def count(self, key: str, tenant: str, used: usage.Used) -> None:
-        """Add what calls that nothing bounds have used."""
+        """Add the usage of calls to which no limit applies."""
         told = {"tokens": used.tokens, "cost_usd": used.cost_usd or 0.0, "calls": used.calls}
         with telling(self._url):
             by_itself(self._database, _COUNT, {"key": key, "tenant": tenant, **told})
 
     def block(self, key: str, wait_s: float) -> None:
-        """The server of a key has asked to be left alone for so long: all workers do that."""
+        """Keep all workers from calling with a key for some time, as its server has asked."""
         until = _after(min(wait_s, MOST_BLOCKED_S))
         with telling(self._url), self._database.begin() as connection:
             row = _locked(connection, key)
@@ -210,12 +211,12 @@ class LimitStore:
             connection.execute(update(keys).where(keys.c.key == key).values(blocked_until=later))
 
     def used_up(self) -> frozenset[str]:
-        """Tenants of which no task is to be taken."""
+        """Tenants whose tasks must not be claimed."""
         with telling(self._url), self._database.begin() as connection:
             return usage.used_up(connection)
 
     def mark_used_up(self, tenant: str) -> None:
-        """Nothing is left for a call of a tenant, until its period ends."""
+        """Mark the budget of a tenant as used up, until its period ends."""
         with telling(self._url), self._database.begin() as connection:
             usage.mark_used_up(connection, tenant)
 
@@ -225,7 +226,7 @@ def _after(seconds: float) -> Any:
 
 
 def _locked(connection: Connection, key: str) -> Any:
-    """The row of a key, which no other transaction changes until this one ends."""
+    """The row of a key, locked until the transaction ends."""
     query = select(keys).where(keys.c.key == key).with_for_update()
     row = connection.execute(query).first()
     if row is None:
@@ -242,7 +243,7 @@ def _limits(connection: Connection, *names: str) -> Mapping[str, KeyLimits]:
 
 
 def _of(known: Mapping[str, KeyLimits], key: str) -> KeyLimits:
-    """Its own, else those of its provider."""
+    """The key's own limits, else those of its provider."""
     return known.get(key) or known.get(key.partition(":")[0]) or KeyLimits()
 
 
@@ -256,7 +257,7 @@ def _busy(connection: Connection, key: str, limits: KeyLimits) -> Busy | None:
 
 
 def _reserve(connection: Connection, row: Any, limits: KeyLimits, tokens: int) -> tuple[int, str]:
-    """The place of a call in the rates of its key: its wait in ms, and the limit that it waits for."""
+    """Reserve a call in the rates of its key: its wait in ms, and the limit that it waits for."""
     now_us = int(connection.execute(select(_MICROSECONDS)).scalar_one())
     values: dict[str, Any] = {}
     waits = [(0, "")]

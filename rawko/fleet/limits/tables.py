@@ -1,4 +1,4 @@
-"""The tables of limits: what is allowed, what has been used, which calls are being answered."""
+"""The tables of limits: limits and budgets, usage, and calls being answered."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _now = text("clock_timestamp()")
 key_limits = Table(
     "key_limits",
     metadata,
-    Column("name", Text, primary_key=True),  # of a provider, for each of its keys, or of one key
+    Column("name", Text, primary_key=True),  # a provider, for each of its keys, or one key
     Column("requests", BigInteger),
     Column("tokens", BigInteger),
     Column("at_once", Integer),
@@ -21,9 +21,9 @@ keys = Table(
     "keys",
     metadata,
     Column("key", Text, primary_key=True),
-    Column("requests_us", BigInteger, nullable=False, server_default="0"),  # when each would next be unused
+    Column("requests_us", BigInteger, nullable=False, server_default="0"),  # when each rate would next be unused
     Column("tokens_us", BigInteger, nullable=False, server_default="0"),
-    Column("blocked_until", DateTime(timezone=True)),  # the server itself has said so
+    Column("blocked_until", DateTime(timezone=True)),  # as requested by the server itself
     Column("calls", BigInteger, nullable=False, server_default="0"),
     Column("used_at", DateTime(timezone=True), nullable=False, server_default=_now),
 )
@@ -35,9 +35,9 @@ calls = Table(
     Column("key", Text, nullable=False),
     Column("tenant", Text, nullable=False),
     Column("run", Text, nullable=False),
-    Column("cost_usd", Float, nullable=False),  # the most that it may use
+    Column("cost_usd", Float, nullable=False),  # the most that the call may use
     Column("tokens", BigInteger, nullable=False),
-    Column("until", DateTime(timezone=True), nullable=False),  # its process says before that that it goes on
+    Column("until", DateTime(timezone=True), nullable=False),  # end of the reservation, unless renewed
     Index("calls_by_key", "key"),
     Index("calls_by_tenant", "tenant"),
 )
@@ -49,14 +49,14 @@ tenant_budgets = Table(
     Column("cost_usd", Float),
     Column("tokens", BigInteger),
     Column("period", Text, nullable=False),  # day, month, ever
-    Column("used_up_in", Text),  # the period in which nothing was left for a call
+    Column("used_up_in", Text),  # the period in which the budget was used up
 )
 
 tenant_usage = Table(
     "tenant_usage",
     metadata,
     Column("tenant", Text, primary_key=True),
-    Column("day", Text, primary_key=True),  # of UTC, by the database's clock
+    Column("day", Text, primary_key=True),  # in UTC, by the database's clock
     Column("cost_usd", Float, nullable=False, server_default="0"),
     Column("tokens", BigInteger, nullable=False, server_default="0"),
     Column("calls", BigInteger, nullable=False, server_default="0"),

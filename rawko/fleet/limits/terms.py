@@ -1,4 +1,4 @@
-"""What is allowed: bounds of a provider's key, the budget of a tenant; and what is answered to a call."""
+"""Limits of a provider's key, budgets of tenants, and the answers to a call that is to be made."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _MOST: Final = 10**12
 
 @dataclass(frozen=True, slots=True)
 class KeyLimits:
-    """Bounds of one key, over all workers; None: unbounded.
+    """Limits of one key, over all workers; None: unlimited.
 
     Attributes:
         requests: Calls in any 60 s.
-        tokens: Tokens that count in any 60 s: input that no cache held, and output. One call alone may exceed it.
-        at_once: Calls that are being answered.
+        tokens: Tokens that count in any 60 s: input not read from a cache, and output. A single call may exceed it.
+        at_once: Calls being answered at the same time.
     """
 
     requests: int | None = None
@@ -35,7 +35,7 @@ class KeyLimits:
 
 @dataclass(frozen=True, slots=True)
 class TenantBudget:
-    """What a tenant may use within a period of the database's calendar (UTC); None: unbounded."""
+    """What a tenant may use within a period of the database's calendar (UTC); None: unlimited."""
 
     cost_usd: float | None = None
     tokens: int | None = None
@@ -56,10 +56,10 @@ class Call:
     """A call that is about to be made.
 
     Attributes:
-        key: Of the provider, and `provider` its name.
-        expected_tokens: That count against the key, as far as is known before the answer.
-        most_tokens, most_usd: The most that it may use of the tenant's budget; `most_usd` is None where the model has
-            no price.
+        key: Of the provider; `provider`: its name.
+        expected_tokens: Estimated tokens that count against the key.
+        most_tokens, most_usd: The most that it may use of the tenant's budget; `most_usd` is None if the model has no
+            price.
     """
 
     key: str
@@ -78,7 +78,7 @@ class Admitted:
 
     Attributes:
         call: Its number while it is being answered.
-        left_tokens, left_usd: What it may use of the tenant's budget; None: unbounded.
+        left_tokens, left_usd: What it may use of the tenant's budget; None: unlimited.
     """
 
     call: int
@@ -90,27 +90,27 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """There is no room at this moment: ask again."""
+    """Too many calls are being answered: try again."""
 
     limit: str
 
 
 @dataclass(frozen=True, slots=True)
 class UsedUp:
-    """The tenant's budget is used up until its period ends, or is made larger."""
+    """The tenant's budget is used up until its period ends, or the budget is enlarged."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unpriced:
-    """The tenant's budget is in dollars, and the cost of this call cannot be known."""
+    """The tenant's budget is in dollars, and the cost of this call is unknown."""
 
     reason: str
 
 
 def problems_of_key(name: str, limits: KeyLimits) -> Iterator[str]:
-    """Why limits cannot be set, each with what would be accepted."""
+    """Why limits cannot be set, each with what is accepted."""
     if _KEY_NAME.fullmatch(name) is None:
         yield f"{name!r} names no key; accepted: {KEY_NAMES}"
     for field in ("requests", "tokens", "at_once"):
@@ -120,7 +120,7 @@ def problems_of_key(name: str, limits: KeyLimits) -> Iterator[str]:
 
 
 def problems_of_budget(budget: TenantBudget) -> Iterator[str]:
-    """Why a budget cannot be set, each with what would be accepted."""
+    """Why a budget cannot be set, each with what is accepted."""
     if budget.cost_usd is not None and not 0 <= budget.cost_usd <= _MOST:
         yield f"max-cost {budget.cost_usd:g}; accepted: US dollars from 0 to {_MOST}"
     if budget.tokens is not None and not 0 <= budget.tokens <= _MOST:

@@ -1,4 +1,6 @@
-"""What tenants have used, and may use: sums per day of UTC by the database's clock, budgets per day, month, or ever."""
+"""Usage and budgets of tenants: sums per day (UTC, by the database's clock), budgets per day, per month, or without
+end.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,13 @@ from rawko.fleet.limits.terms import Busy, Call, Period, TenantBudget, Unpriced,
 
 _TODAY: Final = func.to_char(func.timezone("UTC", func.clock_timestamp()), "YYYY-MM-DD")
 _PREFIX: Final[dict[Period, int]] = {"day": 10, "month": 7, "ever": 0}
-"""How much of a day names its period: 2026-11-23, 2026-11, nothing."""
+"""Number of characters of a day's date that name its period: 2026-11-23, 2026-11, none."""
 _ENDS: Final[dict[Period, str]] = {"day": "tomorrow (UTC)", "month": "next month (UTC)", "ever": ""}
 
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What calls have used; `cost_usd` is None where it is not known."""
+    """The usage of some calls; `cost_usd` is None if unknown."""
 
     tokens: int = 0
     cost_usd: float | None = 0.0
@@ -33,7 +35,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What is left of a budget beside the calls that are being answered; None: unbounded."""
+    """The rest of a budget after the reservations of calls being answered; None: unlimited."""
 
     tokens: int | None = None
     cost_usd: float | None = None
@@ -41,7 +43,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class TenantState:
-    """A tenant as it is listed: its budget, and what it has used of it (without one: this month)."""
+    """A tenant, for lists: its budget, and its usage in the budget's period (without a budget: this month)."""
 
     tenant: str
     budget: TenantBudget | None
@@ -50,7 +52,7 @@ class TenantState:
 
 
 def set_budget(connection: Connection, tenant: str, budget: TenantBudget) -> None:
-    """Set or, where nothing is bounded, remove a budget."""
+    """Set a budget; remove it if nothing is limited."""
     if not budget.is_bounded:
         connection.execute(delete(tenant_budgets).where(tenant_budgets.c.tenant == tenant))
         return
@@ -60,14 +62,14 @@ def set_budget(connection: Connection, tenant: str, budget: TenantBudget) -> Non
 
 
 def budget_of(connection: Connection, tenant: str, *, is_locked: bool = False) -> TenantBudget | None:
-    """The budget of a tenant, if it has one."""
+    """The budget of a tenant; None if it has none."""
     query = select(tenant_budgets).where(tenant_budgets.c.tenant == tenant)
     row = connection.execute(query.with_for_update() if is_locked else query).first()
     return None if row is None else TenantBudget(row.cost_usd, row.tokens, row.period)
 
 
 def add(connection: Connection, tenant: str, used: Used) -> None:
-    """Count what calls have used as of today."""
+    """Add usage to today's sum."""
     row = {"tokens": used.tokens, "cost_usd": used.cost_usd or 0.0, "calls": used.calls}
     statement = pg_insert(tenant_usage).values(tenant=tenant, day=_TODAY, **row)
     sums = {name: tenant_usage.c[name] + value for name, value in row.items()}
@@ -75,10 +77,9 @@ def add(connection: Connection, tenant: str, used: Used) -> None:
 
 
 def left_for(connection: Connection, call: Call) -> Left | Busy | UsedUp | Unpriced:
-    """What of its tenant's budget a call may use.
+    """The part of its tenant's budget that a call may use.
 
-    A call that does not fit beside those that are being answered waits for them; one that is alone is bounded by what
-    is left.
+    A call that does not fit beside those being answered waits for them; a call that is alone is limited to the rest.
     """
     budget = budget_of(connection, call.tenant, is_locked=True)
     if budget is None:
@@ -109,7 +110,7 @@ def left_for(connection: Connection, call: Call) -> Left | Busy | UsedUp | Unpri
 
 
 def mark_used_up(connection: Connection, tenant: str) -> None:
-    """Nothing is left for a call, until the period ends or the budget is set anew."""
+    """Mark the budget as used up, until the period ends or the budget is set again."""
     row = connection.execute(select(tenant_budgets.c.period).where(tenant_budgets.c.tenant == tenant)).first()
     if row is not None:
         period = func.left(_TODAY, _PREFIX[row.period])
@@ -117,7 +118,7 @@ def mark_used_up(connection: Connection, tenant: str) -> None:
 
 
 def used_up(connection: Connection) -> frozenset[str]:
-    """Tenants with nothing left in their present period."""
+    """Tenants whose budget is used up in the present period."""
     query = select(tenant_budgets, _TODAY.label("today")).where(tenant_budgets.c.used_up_in.is_not(None))
     return frozenset(
         row.tenant for row in connection.execute(query) if row.used_up_in == row.today[: _PREFIX[row.period]]
@@ -125,13 +126,13 @@ def used_up(connection: Connection) -> frozenset[str]:
 
 
 def why_used_up(connection: Connection, tenant: str) -> str:
-    """In words for the task that waits."""
+    """The reason for a waiting task, in words."""
     budget = budget_of(connection, tenant)
     return "" if budget is None else _told(tenant, budget)
 
 
 def tenants(connection: Connection) -> Sequence[TenantState]:
-    """All that have a budget or have used something, by name."""
+    """All tenants with a budget or usage, by name."""
     budgets = {
         row.tenant: TenantBudget(row.cost_usd, row.tokens, row.period)
         for row in connection.execute(select(tenant_budgets))

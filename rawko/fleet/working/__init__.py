@@ -1,1 +1,1 @@
-"""A worker of the fleet: it claims tasks, and runs each in a process of its own."""
+"""A worker of the fleet: claims tasks, and runs each in its own process."""

@@ -1,4 +1,4 @@
-"""Where the process of a run begins: a worker names it without loading what only its processes need."""
+"""Entry point of a run's process; a worker refers to it without importing what only the process needs."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ def begin(order: Order, pipe: Connection) -> None:
 
 
 def do_nothing() -> None:
-    """The target of a process that is started to see that processes can be."""
+    """The target of a process that is started to test that processes can be started."""

@@ -1,4 +1,4 @@
-"""This machine, and the process of an earlier attempt on it that may still hold a run's files."""
+"""Identifies this machine, and ends processes of earlier attempts on it that may still use a run's files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 
 _START_FIELD: Final = 19
-"""Of /proc/PID/stat after the name: when the process started, in ticks since the machine did."""
+"""Index in /proc/PID/stat after the name: start time of the process, in ticks since boot."""
 _GONE_S: Final = 5.0
 
 
 @cache
 def host_id() -> str:
-    """This machine since it was started, and the processes that are seen from here: a container is one of its own."""
+    """Identifies this machine since its boot, and its process namespace: a container has its own."""
     parts = [socket.gethostname()]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip())
@@ -28,7 +28,7 @@ def host_id() -> str:
 
 
 def started_at(process: int) -> str:
-    """When a process of this machine started, in the kernel's words; "" of one that is gone."""
+    """The start time of a process of this machine, as the kernel prints it; "" if it does not exist."""
     try:
         fields = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -37,13 +37,13 @@ def started_at(process: int) -> str:
 
 
 def end_earlier(place: Mapping[str, Any] | None) -> bool:
-    """End the process of an earlier attempt on this machine, which is frozen or no longer its worker's.
+    """End the process of an earlier attempt on this machine, which is frozen or has lost its claim.
 
     Args:
-        place: Of the task's record. A process that has its number by chance has another start, and is left alone.
+        place: Of the task's record. Another process with the same id has another start time, and is left alone.
 
     Returns:
-        Whether there was one.
+        Whether there was such a process.
     """
     if not place or place.get("host") != host_id():
         return False

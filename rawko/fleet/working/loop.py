@@ -1,10 +1,10 @@
-"""The loop of every worker: claims runs while it has free slots, beats, passes letters on, and lets go when it is told.
+"""The loop of every worker: claims runs while it has free slots, beats, delivers letters, and drains on request.
 
-How a run is carried out is its host's: a process each (`rawko.fleet.working.processes`), or actors in one event loop
-(`rawko.fleet.actors`). All that is asked of the database is asked here, from one thread.
+A `Host` runs the claimed runs: one process each (`rawko.fleet.working.processes`), or actors in one event loop
+(`rawko.fleet.actors`). All calls to the database are made here, from one thread.
 
-    stop()    no more claims; each run stops where it stands and is released; the loop ends within 10 s
-    again     the same at once: what still runs is cut off, and goes on elsewhere from its latest step
+    stop()    no more claims; each run stops after its present step and is released; the loop ends within 10 s
+    again     the same at once: runs still running are killed, and continue elsewhere from their latest step
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ _BEAT_MOST_S: Final = 1.0
 _CLAIM_MOST_S: Final = 5.0
 BEATS_PER_S: Final = 1_000.0
 CLAIMS_PER_S: Final = 30.0
-"""All workers of a fleet together beat, and ask in vain for tasks, so often at most; see `pace_s`."""
+"""Most beats, and most unsuccessful claims, of all workers of a fleet together per second; see `pace_s`."""
 SIGN_S: Final = 1.0
 ANNOUNCE_S: Final = 5.0
 DRAIN_S: Final = 8.0
-"""After so long a run that should have stopped is cut off: the worker is gone within 10 s."""
+"""Seconds after which a run that should have stopped is killed, so that the worker ends within 10 s."""
 _AWAY_MOST_S: Final = 5.0
 _RETRY_MOST_S: Final = 60.0
 _WAITING_S: Final = 1.0
-"""A run that was let go of because it waits for something is not claimed again at once."""
+"""Delay before a run that was released because it waits for something is claimed again."""
 
 
 @dataclass(slots=True, eq=False)
 class Attempt:
-    """A run at work here.
+    """A claimed run on this worker.
 
     Attributes:
-        steps: Rows of its journal; `place`: where its files are.
-        result: What came of it; None before its host has said so.
-        is_over: Nothing of it runs any more.
-        is_lost: Another worker has it now.
-        given: Letters that it was given, by their ids.
-        noted: What the database knows of `steps` and `place`.
+        steps: Rows of its journal; `place`: place of its files.
+        result: The outcome; None until its host reports it.
+        is_over: No part of it is running any more.
+        is_lost: Another worker has claimed it.
+        given: Ids of the letters given to it.
+        noted: The `steps` and `place` that the database has.
     """
 
     claim: Claim
@@ -70,64 +70,64 @@ A = TypeVar("A", bound=Attempt)
 
 
 class Host(Protocol[A]):
-    """What carries runs out. Called from the loop's thread alone."""
+    """Runs claimed runs. Called only from the loop's thread."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether runs can begin. Nothing is claimed before: the lease of a run could end meanwhile."""
+        """Whether runs can be started. Nothing is claimed before, since the lease of a run could end meanwhile."""
         ...
 
     def begin(self, claim: Claim, task: TaskRecord, letters: Sequence[Letter]) -> A:
-        """Have a run begun, or gone on with; the letters are those that it is given first."""
+        """Start a run, or continue it, with the letters that it gets first."""
         ...
 
     def tell(self, attempt: A, message: object) -> None:
-        """Tell a run `DRAIN`, `FENCED`, `ALIVE`, or give it a letter."""
+        """Send a run `DRAIN`, `FENCED`, `ALIVE`, or a letter."""
         ...
 
     def hear(self, attempts: Sequence[A], timeout_s: float) -> bool:
-        """Wait so long at most until a run says something, and note it in the attempts.
+        """Wait at most `timeout_s` for news of a run, and record it in the attempts.
 
         Returns:
-            Whether the database is to know of it at once.
+            Whether the database must know it at once.
         """
         ...
 
     def look(self, attempts: Sequence[A]) -> None:
-        """Note in the attempts how far they are, and which of them are over."""
+        """Record in the attempts their progress, and which of them are over."""
         ...
 
     def taken(self) -> Sequence[int]:
-        """Letters that runs have taken, and that are not burnt yet; the same answer until `burnt`."""
+        """Letters that runs have received, and that are not burnt yet; unchanged until `burnt` is called."""
         ...
 
     def burnt(self, letters: Sequence[int]) -> None:
-        """These letters are gone."""
+        """These letters have been deleted."""
         ...
 
     def result_of(self, attempt: A) -> Result:
-        """What came of a run that is over."""
+        """The outcome of a run that is over."""
         ...
 
     def kill(self, attempt: A) -> None:
-        """Cut a run off."""
+        """Kill a run."""
         ...
 
     def forget(self, attempt: A) -> None:
-        """A run that is over is no longer this worker's."""
+        """Release the resources of a run that is over."""
         ...
 
 
 def pace_s(workers: int, usual_s: float, together_per_s: float, most_s: float) -> float:
-    """The time between two questions of one worker, in seconds: longer where there are many workers.
+    """The interval between two calls of one worker, in seconds: longer if there are many workers.
 
-    9 workers that ask each 0.3 s ask 30 times a second; 90 of them ask each 3 s for the same.
+    Nine workers that call every 0.3 s make 30 calls a second; 90 workers make the same number if each calls every 3 s.
     """
     return min(max(usual_s, workers / together_per_s), most_s)
 
 
 def worker_name() -> str:
-    """A name of its own for each worker: machine, process, chance."""
+    """A unique name for a worker: machine, process, random part."""
     return f"{socket.gethostname()[:40]}-{os.getpid()}-{uuid4().hex[:6]}"
 
 
@@ -136,9 +136,9 @@ class WorkerLoop(Generic[A]):
 
     Args:
         queues: In the order in which they are asked.
-        slots: Runs at work at once, at most.
-        is_once: End when there is nothing left to be claimed.
-        tell: Gets a line for people now and then.
+        slots: Most runs at once.
+        is_once: End when there is nothing left to claim.
+        tell: Called with occasional lines for people.
     """
 
     def __init__(
@@ -164,14 +164,16 @@ class WorkerLoop(Generic[A]):
         self._refusal: FleetError | None = None
 
     def stop(self) -> None:
-        """Let go of all runs, and end; said twice: at once. From any thread, and from a signal's handler."""
+        """Release all runs, and end; on a second call, at once. May be called from any thread, and from a signal
+        handler.
+        """
         self._stops += 1
 
     def run(self) -> None:
-        """Work until `stop`, or until there is nothing left where `is_once` says so.
+        """Work until `stop`, or, if `is_once`, until there is nothing left to claim.
 
         Raises:
-            FleetError: The database refuses this worker for good.
+            FleetError: The database refuses this worker permanently.
         """
         try:
             while not self._is_done():
@@ -207,7 +209,7 @@ class WorkerLoop(Generic[A]):
         is_any_over = any(attempt.is_over for attempt in self._attempts)
         if is_any_over:
             self._next["claim"] = 0.0
-        self._claim_if_open(now)  # what is over is noted while the next one runs already
+        self._claim_if_open(now)  # the next run starts before the ended one is recorded
         if is_any_over and not self._away_s:
             self._reach(self._settle)
         if now >= self._next["beat"]:
@@ -220,7 +222,7 @@ class WorkerLoop(Generic[A]):
     def _claim_if_open(self, now: float) -> None:
         is_open = self._drained_at is None and self._host.is_ready and self._free > 0
         if is_open and now >= self._next["claim"] and not self._away_s:
-            # Not all of them at the same moments, and a slot that becomes free asks at once (`_settle`).
+            # Random, so that workers do not call at the same moments; a freed slot claims at once (`_settle`).
             pause_s = pace_s(self._living, CLAIM_S, CLAIMS_PER_S, _CLAIM_MOST_S)
             self._next["claim"] = now + pause_s * random.uniform(0.9, 1.1)
             self._reach(self._claim)
@@ -230,7 +232,7 @@ class WorkerLoop(Generic[A]):
         return self._slots - sum(not attempt.is_over for attempt in self._attempts)
 
     def _reach(self, call: Callable[[], None]) -> None:
-        """Do something with the database; one that is away is tried again, and what is to be told it is kept."""
+        """Call the database; if it cannot be reached, the call is retried later, and news are kept until then."""
         try:
             call()
         except FleetError as error:
@@ -249,7 +251,7 @@ class WorkerLoop(Generic[A]):
             self._away_s = 0.0
 
     def _refuse(self, error: FleetError) -> None:
-        """The database is not for this worker any more: its runs stop where they stand, and it ends."""
+        """The database refuses this worker: its runs stop after their present step, and the worker ends."""
         self._refusal = error
         self._tell(f"{error}; this worker ends")
         self._stops = max(self._stops, 1)
@@ -301,10 +303,10 @@ class WorkerLoop(Generic[A]):
             how = f"goes on after step {task.steps}" if task.steps else "begins"
             self._tell(f"run {claim.run}: {how} ({claim.queue}, {claim.tenant})")
             if attempt.place is not None:
-                self._next["beat"] = 0.0  # where its process is, is to be known before anything happens
+                self._next["beat"] = 0.0  # record the place of its process before anything happens
 
     def _settle(self) -> None:
-        """Note what became of attempts that are over; each stays here until the database knows."""
+        """Record the outcomes of attempts that are over; each stays in the list until the database has it."""
         for attempt in [one for one in self._attempts if one.is_over]:
             result = self._host.result_of(attempt)
             if self._drained_at is not None and attempt.result is None:
@@ -319,7 +321,7 @@ class WorkerLoop(Generic[A]):
             self._host.forget(attempt)
 
     def _is_outdated(self) -> bool:
-        """Whether a newer rawko has changed the tables, which a run must not be blamed for."""
+        """Whether a newer rawko has changed the tables, which must not count as the run's failure."""
         if self._refusal is None:
             try:
                 self._fleet.check()

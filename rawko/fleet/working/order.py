@@ -1,6 +1,6 @@
-"""What a worker and the process of one run tell each other, over a pipe.
+"""Messages between a worker and the process of one run, over a pipe.
 
-to the process    Order (first), then letters, "drain", "fenced", and a sign of life every second
+to the process    Order (first), then letters, "drain", "fenced", and "alive" every second
 to the worker     Progress, Taken, Said, and at the end Result
 """
 
@@ -19,16 +19,16 @@ ALIVE: Final = "alive"
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A run to be begun or gone on with.
+    """A run to start or continue.
 
     Attributes:
-        task: As of `FleetTask.to_json`.
-        folder: Of all workspaces of this worker.
-        steps: Rows of its journal so far; `place`: where an earlier attempt has left its files, if there was one.
-        tenant: Whose task it is.
+        task: As returned by `FleetTask.to_json`.
+        folder: Folder of all workspaces of this worker.
+        steps: Rows of its journal so far; `place`: place of the files of an earlier attempt, if there was one.
+        tenant: Owner of the task.
         environ: Of rawko, keys included; the journal's address is the fleet's.
-        is_sandboxed: The worker's own rule, whatever the task says.
-        began_with: The release of rawko that has begun the run; None where it has not begun, or that is not known.
+        is_sandboxed: The worker's own setting, whatever the task says.
+        began_with: The release of rawko that began the run; None if it has not begun, or the release is unknown.
     """
 
     run: str
@@ -45,10 +45,10 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the run is: rows of its journal; and its state folder, once that is known.
+    """Progress of the run: rows of its journal; and its state folder, once known.
 
     Attributes:
-        release: Of the rawko that begins it now; None where it has begun before.
+        release: Of the rawko that begins it now; None if it had begun before.
     """
 
     steps: int
@@ -59,28 +59,28 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A letter that the run has got; it is not given again."""
+    """A letter that the run has received; it is not given again."""
 
     letter: int
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A warning of the run, for the worker's people."""
+    """A warning of the run, for the people who watch the worker."""
 
     line: str
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of the attempt.
+    """The outcome of the attempt.
 
     Attributes:
-        kind: "ended" and "waiting" have a report; "again": let go of, to go on elsewhere; "left": to a worker of the
-            release that it began with; "resting": an event or a timer moves it on; "failed" may pass; "hopeless" will
-            not.
-        reason: Of "left", "failed" and "hopeless"; of "again" where the run waits for something.
-        wait_s: Of "resting": until its next timer; None where only an event moves it on.
+        kind: "ended" and "waiting" have a report; "again": released, to continue elsewhere; "left": released to workers
+            of the release that it began with; "resting": an event or a timer continues it; "failed": may succeed when
+            retried; "hopeless": will not.
+        reason: For "left", "failed" and "hopeless"; for "again" if the run waits for something.
+        wait_s: For "resting": seconds until its next timer; None if only an event continues it.
     """
 
     kind: Literal["ended", "waiting", "again", "left", "resting", "failed", "hopeless"]

@@ -1,4 +1,4 @@
-"""The folder that a run works in on this machine: where it has begun, or made from what the store of packs has."""
+"""The workspace of a run on this machine: the existing one, or one fetched from the store of packs or cloned."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from rawko.workspace.packs.port import PackError
 
 
 def make_place(order: Order) -> Path:
-    """The workspace of a run, with its state folder where it has begun.
+    """The workspace of a run, with its state folder if it has begun.
 
     Raises:
-        FleetError: It cannot be cloned or fetched. `is_retryable`: it may work in a moment, or on another machine.
+        FleetError: It cannot be cloned or fetched. `is_retryable`: it may work later, or on another machine.
     """
     own = Path(order.folder) / order.run
     repository = Repository(order.task["address"], order.task["revision"])
@@ -41,7 +41,7 @@ def make_place(order: Order) -> Path:
             if order.place and packs.packs(order.run):
                 fetch(order.run, packs, own, order.environ, lambda folder: _clone(order, repository, folder, own))
                 return own
-            make_workspace(repository, seen or own)  # it has not begun, or not come far enough to have left anything
+            make_workspace(repository, seen or own)  # it has not begun, or has left no files yet
             return seen or own
         finally:
             packs.close()
@@ -51,7 +51,7 @@ def make_place(order: Order) -> Path:
 
 
 def _seen(place: Mapping[str, Any] | None) -> Path | None:
-    """Where an earlier attempt has left the files, if that can be seen from here."""
+    """The workspace of an earlier attempt, if it exists on this machine."""
     if not place or not place.get("state"):
         return None
     there, state = Path(str(place["workspace"])), Path(str(place["state"]))
@@ -59,9 +59,9 @@ def _seen(place: Mapping[str, Any] | None) -> Path | None:
 
 
 def _clone(order: Order, repository: Repository, folder: Path, final: Path) -> None:
-    """The repository as the task names it; what the submitter trusts in it is trusted where the folder will be.
+    """Clone the repository that the task names; store the submitter's trust for the folder's final path.
 
-    What the run has changed since comes over it afterwards, and is not covered by that.
+    The run's changes are restored over the clone later; the trust does not cover them.
     """
     make_workspace(repository, folder)
     if order.task["is_trusted"]:
@@ -77,5 +77,5 @@ def is_begun(order: Order, workspace: Path) -> bool:
 
 
 def remember(request: Request) -> Decision:
-    """The submitter trusts what the repository asks for, at this revision: for these bytes, and no later ones."""
+    """Store the submitter's trust in what the repository requests: for these file contents, and no later ones."""
     return "remember"

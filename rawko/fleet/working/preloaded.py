@@ -1,7 +1,6 @@
-"""Imported by the process that the runs' processes are forked from: what each of them would load and build for itself.
+"""Imported by the process from which the runs' processes are forked: loads and builds what each of them needs.
 
-Loaded here once, it costs a run nothing. What is opened is closed again, and threads have ended: neither would outlive
-a fork.
+Loaded here once, it costs a run nothing. Files are closed and threads have ended: neither would survive a fork.
 """
 
 from __future__ import annotations
@@ -38,16 +37,17 @@ _MODULES: Final = (
     "idna",
 )
 _OF_ANTHROPIC: Final = ("anthropic", "rawko.providers.anthropic_api")
-"""Loaded where the worker has a key or an address for it: it takes longer than all others together."""
+"""Loaded if the worker has a key or an address for it: it takes longer than all others together."""
 _CHARTS: Final = ("orchestrator", "agent_loop")
 
 
 def load() -> None:
-    """Load the modules, build the models, read the charts that every run needs, and carry out two small runs; then
-    keep the collector off all that."""
+    """Import the modules, build the models, read the charts that every run needs, and run two small runs; then
+    exclude all of it from garbage collection.
+    """
     is_asked = any(name.startswith("ANTHROPIC_") for name in os.environ)
     for name in (*_MODULES, *(_OF_ANTHROPIC if is_asked else ())):
-        with suppress(ImportError):  # of an extra that is not installed, which the run says when it needs it
+        with suppress(ImportError):  # an extra that is not installed is reported by the run that needs it
             import_module(name)
     for model in _models(Data):
         model.model_rebuild(raise_errors=False)
@@ -55,7 +55,7 @@ def load() -> None:
         shipped_chart(stem)
     rehearse()
     gc.collect()
-    gc.freeze()  # a collection in a run's process would write to every page that it shares with this one
+    gc.freeze()  # a collection in a run's process would write to every shared page
 
 
 def _models(base: type[BaseModel]) -> Iterator[type[Any]]:

@@ -1,7 +1,7 @@
-"""Runs in processes of their own, forked from one that has loaded the modules; each is told and heard over a pipe.
+"""Runs in separate processes, forked from one that has imported the modules; each is controlled over a pipe.
 
-Processes, not tasks of one loop: a run that takes all memory or crashes ends alone, a frozen one is ended by its
-number, and a tool that blocks keeps no other run waiting.
+Processes, not tasks of one event loop: a run that exhausts memory or crashes ends alone, a frozen one can be killed,
+and a blocking tool delays no other run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ProcessAttempt(Attempt):
     """A run with its process.
 
     Attributes:
-        is_told: Its pipe says no more.
+        is_told: Its pipe has been closed by the process.
     """
 
     process: ForkServerProcess
@@ -45,10 +45,10 @@ class ProcessHost:
     """The processes of one worker.
 
     Args:
-        folder: Of the workspaces.
-        environ: Of rawko, with what the runs need to know of the fleet.
+        folder: Folder of the workspaces.
+        environ: Of rawko, with the variables that runs need for the fleet.
         is_sandboxed: Commands of every run are confined, whatever the task says.
-        say: Gets a line for people.
+        say: Called with lines for people.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class ProcessHost:
         self._loading.start()
 
     def _load(self) -> None:
-        """Wait until the process that runs are forked from has loaded the modules."""
-        with suppress(OSError, EOFError):  # what is wrong, the first run's process tells
+        """Wait until the process from which runs are forked has imported the modules."""
+        with suppress(OSError, EOFError):  # the first run's process reports the error
             first = self._context.Process(target=do_nothing, name="load", daemon=True)
             first.start()
             first.join()
@@ -99,7 +99,7 @@ class ProcessHost:
         return ProcessAttempt(claim, task, task.steps, place, process=process, pipe=here)
 
     def tell(self, attempt: ProcessAttempt, message: object) -> None:
-        with suppress(OSError):  # it has ended
+        with suppress(OSError):  # the process has ended
             attempt.pipe.send(message)
 
     def hear(self, attempts: Sequence[ProcessAttempt], timeout_s: float) -> bool:
@@ -117,7 +117,7 @@ class ProcessHost:
         return is_urgent
 
     def _hear_of(self, attempt: ProcessAttempt) -> bool:
-        """Read what a run's process has said; whether it matters at once."""
+        """Read the messages of a run's process; whether one of them is urgent."""
         is_urgent = False
         try:
             while attempt.pipe.poll():
@@ -137,7 +137,7 @@ class ProcessHost:
                     case Result():
                         attempt.result = message
         except (EOFError, OSError):
-            attempt.is_told = True  # it says no more; its end is seen by its sentinel
+            attempt.is_told = True  # no further messages; its sentinel reports the end
         return is_urgent
 
     def look(self, attempts: Sequence[ProcessAttempt]) -> None:

@@ -1,7 +1,7 @@
-"""Two small runs in a folder that is thrown away, before the first process is forked from this one.
+"""Two small runs in a temporary folder, before the first process is forked from this one.
 
-What is built at first use (templates, charts with their bindings, checks of data, patterns, the interpreter's
-specialised code) is built here once; each run would build it again for itself. No model is asked, no command is run.
+Whatever is built on first use (templates, charts with their bindings, validators, patterns, the interpreter's
+specialised code) is built here once; otherwise each run would build it. No model is called, and no command runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _USAGE: Final = {"usage": {"input_tokens": 1, "output_tokens": 1}}
 
 
 def rehearse() -> None:
-    """Carry out the two runs; what goes wrong is found out by the first run that is no rehearsal."""
+    """Run the two runs; errors are ignored: the first real run would report them."""
     with suppress(Exception), tempfile.TemporaryDirectory(prefix="rawko-rehearsal-") as folder:
         for agent in (None, _AGENT):
             asyncio.run(_run(Path(folder), agent))
@@ -72,8 +72,8 @@ def _replies(agent: str | None) -> list[Mapping[str, Any]]:
 
 
 def _unseen(event: object) -> None:
-    """Stands where a worker's watch stands."""
+    """Ignores an inspection event."""
 
 
 def _unheard(level: str, message: str, data: Mapping[str, Any]) -> None:
-    """Nothing is logged."""
+    """Ignores a log line."""

@@ -1,7 +1,7 @@
-"""The process of one run on a worker: it begins the run or goes on with it, and tells the worker what became of it.
+"""The process of one run on a worker: starts or continues the run, and reports its outcome to the worker.
 
-It stops where the machine stands, with everything committed, when the worker says so or is gone: the step at hand is
-whole or has not happened, a tool at work is ended, and another worker goes on from there.
+When the worker says so or is gone, the run stops with everything committed: the present step is committed entirely or
+not at all, a running tool is ended, and another worker continues from there.
 """
 
 from __future__ import annotations
@@ -51,18 +51,20 @@ from rawko.tools.sandbox import SandboxError
 from rawko.trust.project import refuse
 
 SILENCE_S: Final = 6.0
-"""After so long without a sign of the worker the run is let go of: the lease ends at 10 s, and then it is another's."""
+"""Seconds without a message of the worker after which the run stops: the lease ends at 10 s, and then another worker
+may claim the run.
+"""
 DRAIN_S: Final = 7.0
-"""How long the run may take to stop where it stands; then the process ends, and its tools with it."""
+"""How long the run may take to stop; then the process ends, and its tools with it."""
 _EXIT_HARD: Final = 75
 _ENDED: Final = ("success", "failure", "limit", "cancelled")
 
 
 def perform(order: Order, pipe: Connection) -> None:
-    """Carry out an order; the last message of the pipe is a `Result`. Meant as the target of a new process."""
+    """Carry out an order; the last message on the pipe is a `Result`. The target of a new process."""
     protect(is_public)
     for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # a terminal's are the worker's to take
+        signal.signal(number, signal.SIG_IGN)  # signals from the terminal are for the worker
     with suppress(OSError):
         os.setsid()
     sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 (for as long as the process lives)
@@ -72,7 +74,7 @@ def perform(order: Order, pipe: Connection) -> None:
     signs.close()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)  # threads of libraries, and of the reader, hold nothing that is to be kept
+    os._exit(0)  # other threads hold nothing that must be saved
 
 
 def _result(order: Order, signs: _Signs) -> Result:
@@ -91,7 +93,7 @@ def _result(order: Order, signs: _Signs) -> Result:
         if needs_another and order.began_with not in (None, own_release()):
             return Result("left", reason=str(error))
         return Result("failed" if isinstance(error.__cause__, SandboxError) else "hopeless", reason=str(error))
-    except Exception as error:  # noqa: BLE001 - a defect of ours must not end without a word
+    except Exception as error:  # noqa: BLE001 - report a defect of rawko instead of ending silently
         return Result("failed", reason=f"{type(error).__name__}: {error}")
 
 
@@ -102,7 +104,7 @@ async def _run(order: Order, signs: _Signs) -> Result:
         return Result("ended", "cancelled")
     if signs.is_stopped:
         return Result("again")
-    share(make_url(order.environ[JOURNAL_URL]))  # one connection for all that this process asks of the database
+    share(make_url(order.environ[JOURNAL_URL]))  # one connection for all database access of this process
     workspace = await asyncio.to_thread(make_place, order)
     settings = _settings(order, workspace)
     has_begun = has_record(settings, order.run)
@@ -120,7 +122,7 @@ async def _run(order: Order, signs: _Signs) -> Result:
 
 
 def _settings(order: Order, workspace: Path) -> Settings:
-    """Settings of a task as a headless run on this machine would have them."""
+    """The settings of a task, as a headless run on this machine would have them."""
     has_begun = is_begun(order, workspace)
     flags = dict(order.task["flags"]) if not has_begun else {}
     environ = dict(order.environ) if not has_begun else {**order.environ, "RAWKO_PROVIDER": "anthropic"}
@@ -185,7 +187,7 @@ def _told(report: Report, signs: _Signs) -> Result:
 
 
 class _OneAnswer:
-    """A person's answer that came while the run waited; the policy answers what is asked after it."""
+    """Gives a person's answer that came while the run waited; later questions go to the policy."""
 
     def __init__(self, letter: Letter, afterwards: People, signs: _Signs) -> None:
         self._letter: Letter | None = letter
@@ -200,7 +202,7 @@ class _OneAnswer:
 
 
 class _Watch:
-    """What the run does, told to the worker; and what the worker says, told to the run."""
+    """Reports the run's progress to the worker; passes the worker's messages to the run."""
 
     def __init__(self, run: Run, signs: _Signs) -> None:
         self._run, self._signs = run, signs
@@ -208,7 +210,7 @@ class _Watch:
         self._has_begun = False
 
     def see(self, event: InspectionEvent) -> None:
-        """An event of the run's machine."""
+        """Report an event of the run's machine."""
         if event["type"] == "step" and event["row"] is not None:
             self._signs.send(Progress(event["row"]))
             if not self._has_begun:
@@ -217,16 +219,16 @@ class _Watch:
                     self.give(letter)
 
     def log(self, level: str, message: str, data: Mapping[str, Any]) -> None:
-        """A line of the machine's log."""
+        """Report a warning or error of the machine's log."""
         if level in ("warning", "error"):
             self._signs.send(Said(message))
 
     def give(self, letter: Letter) -> None:
-        """A letter that came while the run is at work; the run's inbox is read once its machine has begun."""
+        """Give a letter to the running run; its inbox is read once its machine has begun."""
         if letter.kind == "cancel":
             self._run.cancel(letter.who)
         elif letter.kind == LARGER:
-            return  # it is for the time after the run has stopped at its limit: it stays until then
+            return  # for a run that has stopped at its limit: it stays until then
         elif not self._has_begun:
             self._letters.append(letter)
             return
@@ -242,12 +244,12 @@ class _Watch:
         self._signs.send(Taken(letter.id))
 
     def stop(self, why: str) -> None:
-        """Let go of the run."""
+        """Stop the run."""
         self._run.stop_here(why)
 
 
 class _Signs:
-    """The pipe to the worker: read by a thread, so that an end of the worker is seen whatever the run does."""
+    """The pipe to the worker, read by a thread, so that the end of the worker is noticed even if the run blocks."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
@@ -261,27 +263,27 @@ class _Signs:
         threading.Thread(target=self._watch, name="silence", daemon=True).start()
 
     def send(self, message: object) -> None:
-        """Tell the worker, if it is there."""
+        """Send a message to the worker, if it still exists."""
         with self._sending, suppress(OSError, ValueError):
             self._pipe.send(message)
 
     def close(self) -> None:
-        """No more messages."""
+        """Close the pipe."""
         with self._sending, suppress(OSError):
             self._pipe.close()
 
     def let_go(self, why: str) -> None:
-        """The run stops here, and waits in the queue for what is said."""
+        """Stop the run, which then waits in the queue for what `why` names."""
         self.waits_for = why
         self._stop(why)
 
     def give_up(self, why: str) -> None:
-        """The run stops here, and a person has to change something before it can go on."""
+        """Stop the run; a person must change something before it can continue."""
         self.hopeless = why
         self._stop(why)
 
     def listen(self, loop: asyncio.AbstractEventLoop, watch: _Watch) -> None:
-        """Pass on what the worker has said, and says from now on."""
+        """Pass on the worker's messages, earlier and later ones."""
 
         def pass_on(message: str | Letter) -> None:
             if isinstance(message, Letter):

@@ -1,7 +1,7 @@
-"""`rawko worker`: the loop of a worker over runs in processes of their own, and the signals that end it.
+"""`rawko worker`: a worker's loop with runs in separate processes, and the signals that end it.
 
-TERM, Ctrl-C    no more claims; each run stops where it stands and is released; the worker exits within 10 s
-a second one    the same at once: the processes are killed, their runs go on elsewhere from their latest step
+TERM, Ctrl-C    no more claims; each run stops after its present step and is released; the worker exits within 10 s
+a second one    the same at once: the processes are killed, their runs continue elsewhere from their latest step
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from rawko.workspace.packs.opening import URL_VARIABLE as PACKS_URL
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
-    """How a worker works.
+    """The options of a worker.
 
     Attributes:
-        folder: Of the workspaces of its runs.
-        environ: Of rawko, with the model's keys; runs get it.
+        folder: Folder of the workspaces of its runs.
+        environ: Of rawko, with the model's keys; passed to runs.
         is_sandboxed: Commands of every run are confined, whatever the task says.
-        is_once: End when there is nothing left to be claimed.
+        is_once: End when there is nothing left to claim.
     """
 
     queues: Sequence[str]
@@ -39,10 +39,10 @@ class WorkerOptions:
 
 
 class Worker:
-    """One worker of a fleet.
+    """A worker of a fleet.
 
     Args:
-        tell: Gets a line for people now and then.
+        tell: Called with occasional lines for people.
     """
 
     def __init__(self, fleet: Fleet, options: WorkerOptions, tell: Callable[[str], None]) -> None:
@@ -50,10 +50,10 @@ class Worker:
         self._fleet, self._options, self._tell = fleet, options, tell
 
     def run(self) -> None:
-        """Work until a signal, or until there is nothing left where `is_once` says so.
+        """Work until a signal, or, if `is_once`, until there is nothing left to claim.
 
         Raises:
-            FleetError: The database refuses this worker for good.
+            FleetError: The database refuses this worker permanently.
         """
         how = self._options
         host = ProcessHost(how.folder, self._environ(), is_sandboxed=how.is_sandboxed, say=self._tell)
@@ -75,8 +75,9 @@ class Worker:
                 signal.signal(number, handler)
 
     def _environ(self) -> Mapping[str, str]:
-        """With the fleet's database as the journal of the runs, and as the store of their packs where no other one is
-        named; their sessions have this worker's name."""
+        """The environment of runs: the fleet's database is their journal, and their store of packs if no other is
+        named; their sessions have this worker's name.
+        """
         named = self._fleet.url.update_query_dict({"application_name": session_name(self.name)})
         url = named.render_as_string(hide_password=False)
         return {PACKS_URL: url, **self._options.environ, JOURNAL_URL: url}
