@@ -2,6 +2,9 @@
 
 A conversation that is part of a row, of a checkpoint and of the next checkpoint is stored once; a new checkpoint adds
 only the items by which lists have grown.
+
+    {"text": 600 characters}      {"text": {"$blob": digest}}
+    {"history": 70 items}         {"history": {"$pages": [digest, digest], "rest": the last 6 items}}
 """
 
 from __future__ import annotations

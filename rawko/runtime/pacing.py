@@ -1,6 +1,9 @@
 """A rate limit: delays calls so that no 60 seconds contain more than a given number of them.
 
-Times are of the calendar clock, since they are stored beyond the process.
+Times are of the calendar clock, since they are stored beyond the process. With 2 calls a minute:
+
+    asked at    0 s   10 s   20 s              30 s
+    passes at   0 s   10 s   60 s (0 + 60)     70 s (10 + 60)
 """
 
 from __future__ import annotations

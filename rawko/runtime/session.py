@@ -24,15 +24,15 @@ from rawko.runtime.journal import Journal, MemoryJournal, StepRecord, record_of
 from rawko.runtime.replay.recorded import Recorded
 
 _COMMIT_RETRIES_S = (0.05, 0.2, 1.0, 2.0, 4.0, 8.0)
-"""Retries of a commit, since a failure would make the run repeat a model call; a database may take that long to
-restart.
+"""Pauses before retries of a commit, in seconds: a failure would make the run repeat a model call, and a database may
+take that long to restart.
 """
 
 CHECKPOINT_EVERY = 200
 """Fewest rows between two full snapshots."""
 CHECKPOINT_SHARE = 8
 """A snapshot is due only after an eighth of the run's rows, too: its size grows with the run, so that a fixed
-distance would make each step more expensive. A resume replays at most an eighth of the run.
+distance would make each step more expensive. Checkpoints are at rows 200, 400, ... 1600, 1828, 2089, 2387, ...
 """
 
 T = TypeVar("T")

@@ -137,7 +137,10 @@ class DbosEngine:
             return found
 
     def _claim_of(self, worker: str, queue: str, count: int, without: Collection[str], version: str) -> list[Claim]:
-        """Claims of one queue: an equal share for each tenant, in random order, while there are free slots."""
+        """Claims of one queue: an equal share for each tenant, in random order, while there are free slots.
+
+        5 free slots; tenants a, b, c with 9, 1, 9 runs, in this order: a, b, c claim 1 each, then a and c 1 more each.
+        """
         found: list[Claim] = []
         tenants = [tenant for tenant in self._system.get_queue_partitions(queue) if tenant not in without]
         if not tenants:

@@ -234,7 +234,11 @@ class Program:
     def _join(self, node: Node, chosen: tuple[int, ...]) -> Plan | None:
         """The plan put together from the parts of its transitions; None if one of them depends on more than its domain.
 
-        Configurations of many regions rarely recur, but what a transition does inside one region recurs.
+        Configurations of many regions rarely recur, but what a transition does inside one region recurs. An example:
+        region r1 has a -E-> b, region r2 has x -E-> y.
+
+            {a, x} takes E    parts of a -> b and x -> y are built; joined: exits x, a; entries b, y
+            {a, y} takes E    the part of a -> b is used again
         """
         found: list[Part] = []
         for transition in chosen:

@@ -1,7 +1,12 @@
 """Records how a machine selects transitions: `Choosing` records every candidate and why it was taken or not, to explain
 a recorded step; `Selections` records only which states took none, for coverage.
 
-Machines without these recorders pay nothing for them.
+Machines without these recorders pay nothing for them. An example: `first`, inside `review`, has GO [is_large] -> board
+and GO -> done; `review` has GO -> board. With size 3, the candidates of the choice for GO are:
+
+    first  -> board    guard        values {is_large: False}, reads {size: 3}
+    first  -> done     taken
+    review -> board    not asked
 """
 
 from __future__ import annotations

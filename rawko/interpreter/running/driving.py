@@ -89,6 +89,8 @@ def advance(
 ) -> tuple[Step, ...]:
     """Advance a simulated clock, stopping at each time at which something becomes due.
 
+    From second 0 by 100 s, with timers due at 10 and 60 in a state that the first one leaves: steps at 10 only.
+
     Raises:
         MacrostepLimitError: The machine keeps sending itself events that are due at once.
     """

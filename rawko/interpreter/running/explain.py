@@ -1,4 +1,11 @@
-"""Explains why an event is taken or not: `can` and `why_not`, which change nothing."""
+"""Explains why an event is taken or not: `can` and `why_not`, which change nothing.
+
+An example: `first`, inside `review`, has GO [is_large] -> board and GO -> done; `review` has GO -> board. With size 3:
+
+    can("GO")        True: the second transition of `first` is taken
+    why_not("GO")    first -> board: guard [is_large] with size=3
+                     review -> board: inner fired ('first' fires first)
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,11 @@
 """Fills a machine from a snapshot, so that it continues exactly there; `checked_snapshot` checks the snapshot first.
 
-Also releases suspended invocations; `snapshots` takes snapshots.
+Also releases suspended invocations; `snapshots` takes snapshots. The policy of a timer or invocation (`on restore`)
+decides how it continues. A snapshot at second 100 with a timer of 60 s that is due at 130, restored at second 200:
+
+    original     due at 130: fires at once
+    remaining    due at 230: 30 s were left
+    restart      due at 260
 """
 
 from __future__ import annotations

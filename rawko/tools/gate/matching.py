@@ -32,7 +32,14 @@ def fit_path(rule: Rule, subject: PathSubject) -> Fit:
 
 
 def fit_command(rule: Rule, command: SimpleCommand) -> Fit:
-    """An allow rule matches plain commands only; a deny or ask rule also matches, with doubt, a possible one."""
+    """An allow rule matches plain commands only; a deny or ask rule also matches, with doubt, a possible one.
+
+                           deny bash(git push*)    allow bash(git push*)
+    git push origin        yes                     yes
+    git -C x push          maybe                   no
+    git $x                 maybe                   no
+    git status             no                      no
+    """
     if rule.pattern is None:
         return "yes"
     regex = command_regex(rule.pattern)

@@ -2,6 +2,12 @@
 
 It updates the mirror along these paths, and lists a folder only if the path itself is a folder. `full_scan` scans
 everything.
+
+    touched      scanned
+    src/a.py     the file; no folder is listed
+    src          src and everything beneath it, by listing
+    link/a.py    the link, and its target src/a.py, if link leads to src
+    .gitignore   the file, and its whole folder, since the rules may have changed
 """
 
 from __future__ import annotations

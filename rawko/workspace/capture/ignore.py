@@ -3,6 +3,10 @@
 A `Scope` represents one folder during a scan: the ignore rules that apply to it, and the index of its repository. A
 nested repository has only its own rules, as for git. `.git/info/exclude` is read; the user's global excludes are not.
 `rawko.patterns` matches the lines.
+
+    .gitignore: *.log, build/    src/.gitignore: !keep.log
+    x.log, src/x.log, build, build/a.py    ignored
+    src/keep.log                           not ignored: the deepest matching line decides
 """
 
 from __future__ import annotations

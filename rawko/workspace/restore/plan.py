@@ -1,7 +1,11 @@
 """Plans a restore: the changes from the mirror to a stored tree, as data.
 
 Checks before the first file is changed that everything needed is in the store and that the tree has no dangerous names.
-`check` checks the disk; `restore` carries out the plan.
+`check` checks the disk; `restore` carries out the plan. An example:
+
+    mirror   a: 1   b: 1   d/x: 1   d/y: 1
+    tree     a: 2   b: 1   d: 3     new/z: 4
+    steps    remove d/y, remove d/x, write a, write d, write new/z
 """
 
 from __future__ import annotations
