@@ -40,7 +40,7 @@ def assemble(draft: ChartDraft, reader: Reader, *, may_have_code: bool) -> Chart
     """The chart that the drafts describe. Reports duplicate names; `lint` checks the other rules.
 
     Args:
-        may_have_code: Its readers may have made code of a text; if not, none is looked for.
+        may_have_code: Whether texts may have been read as Python code; if not, the chart is not searched for code.
     """
     assembler = _Assembler(reader)
     root: StateDraft = draft.values["root state"]
@@ -68,7 +68,7 @@ def assemble(draft: ChartDraft, reader: Reader, *, may_have_code: bool) -> Chart
 
 
 def sealed(chart: Chart) -> Chart:
-    """The same chart with its hash, worked out when it is first asked for, and `has_code`."""
+    """The same chart with `has_code` set, and with its hash, which is computed on first access."""
     return replace(chart, hash_of=chart_hash, has_code=_has_code(chart))
 
 
@@ -192,7 +192,7 @@ class _Assembler:
         drafts: Iterable[TransitionDraft],
         events: tuple[str, ...] | None = None,
     ) -> None:
-        """Add transitions. `events` are the events that the key implies; None: those that the chart writes."""
+        """Add transitions. `events`: the events that the key implies; None: the events that each draft names."""
         transitions, marks = self.transitions, self.marks
         for draft in drafts:
             index = len(transitions)

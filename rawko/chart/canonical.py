@@ -24,7 +24,7 @@ from rawko.chart.definition import (
 )
 
 FORMAT = 1
-"""A part of the hash; increased whenever the same text gets another meaning."""
+"""Part of the hash; increased whenever the meaning of an unchanged text changes."""
 
 _LEAVES = frozenset((str, int, float, bool, type(None)))
 _SILENT = frozenset(("position", "description"))
@@ -108,7 +108,7 @@ def _argument(argument: Argument) -> Json:
 
 
 def _fields(kind: type) -> tuple[tuple[tuple[str, Any], ...], Callable[[Any], tuple[Any, ...]]]:
-    """Names of the fields with a meaning, and their defaults (MISSING if none); and a function that reads them."""
+    """Names and defaults (MISSING if none) of the fields that belong to the meaning, and a function that reads them."""
     known = _FIELDS.get(kind)
     if known is None:
         rows = [row for row in fields(kind) if row.compare and row.name not in _SILENT]

@@ -40,7 +40,7 @@ def check_text(
     bound: BoundNames | None = None,
     fragments: FragmentFiles = no_files,
 ) -> CheckResult:
-    """Check a text: whether it loads, what is suspicious, and, if `bound` is given, whether all names are bound."""
+    """Check a text: report load errors, suspicious elements, and, if `bound` is given, names that are not bound."""
     try:
         chart = parse_chart(text, file=file, trusted=trusted, fragments=fragments)
     except ChartError as error:

@@ -1,6 +1,6 @@
-"""Corrects a chart's text where that is certain: a key, a word or a state's name that is one slip away from one other.
+"""Corrects certain mistakes in a chart: keys, words and state names that differ by one slip from exactly one other.
 
-The text is checked again after each: a correction stays only if its line then has fewer defects.
+The text is checked again after each correction; a correction stays only if its line then has fewer defects.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rawko.chart.fragments.files import FragmentFiles, no_files
 from rawko.chart.source.nodes import LINE_BREAK
 
 MAX_ROUNDS = 50
-"""One correction each: defects of loading are found only when those of reading are mended."""
+"""The most corrections, one per round: defects of loading are found only after those of reading are corrected."""
 
 
 OF_READING = frozenset(("unknown-key", "invalid-value"))
@@ -24,7 +24,7 @@ OF_READING = frozenset(("unknown-key", "invalid-value"))
 
 @dataclass(frozen=True, slots=True)
 class CorrectedChart:
-    """A text after its corrections, and the defects that they have mended."""
+    """A text after its corrections, and the defects that they removed."""
 
     text: str
     mended: tuple[Diagnostic, ...]
@@ -33,7 +33,7 @@ class CorrectedChart:
 def correct_chart(
     text: str, *, file: str = "<chart>", trusted: bool = False, fragments: FragmentFiles = no_files
 ) -> CorrectedChart:
-    """Make every certain correction. Comments and layout stay; nothing else is touched."""
+    """Make every certain correction; the rest of the text, comments and layout included, stays unchanged."""
     mended: list[Diagnostic] = []
     refused: set[tuple[str, str]] = set()
     for _ in range(MAX_ROUNDS):
@@ -57,7 +57,7 @@ def correct_chart(
 
 
 def _on_line(found: Sequence[Diagnostic], where: Diagnostic) -> int:
-    """How many defects a line has; behind one of reading there may be others, which a correction brings to light."""
+    """How many defects a line has. For a defect of reading, only those of reading count, as others may come up."""
     codes = {where.code} if where.code in OF_READING else {one.code for one in found}
     return sum(
         (one.position.file, one.position.line) == (where.position.file, where.position.line) and one.code in codes
@@ -66,7 +66,7 @@ def _on_line(found: Sequence[Diagnostic], where: Diagnostic) -> int:
 
 
 def _written(text: str, diagnostic: Diagnostic) -> str | None:
-    """The text with the correction, None where what is found does not stand once in the line of the defect."""
+    """The text with the correction; None if the wrong word does not occur exactly once in the line of the defect."""
     assert diagnostic.correction is not None
     found, instead = diagnostic.correction.found, diagnostic.correction.instead
     starts = [0, *(match.end() for match in LINE_BREAK.finditer(text))]

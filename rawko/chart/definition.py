@@ -58,7 +58,7 @@ class Reference:
 
 
 def is_field(part: str) -> bool:
-    """Whether a part of a reference may name a field: one that starts with "_" belongs to Python, not to the data."""
+    """Whether a reference may contain this name: names that start with "_" belong to Python, not to the data."""
     return not part.startswith("_")
 
 
@@ -278,11 +278,11 @@ class Transition:
 
     Attributes:
         index: Place among all transitions of the chart, in document order.
-        events: Event descriptors; empty for an eventless transition. Written by the chart for
-            `transitions`; `after.<state>.<k>`, `done.state.<state>`, `done.invoke.<id>` and
-            `error.invoke.<id>` for the other keys.
+        events: Event descriptors; empty for an eventless transition. Those of `transitions` are written in the chart;
+            other keys imply `after.<state>.<k>`, `done.state.<state>`, `done.invoke.<id>`, `error.invoke.<id>` or
+            `each.invoke.<id>`.
         targets: Names of the target states; empty for a targetless transition.
-        internal: The source is not exited if every target is the source or one of its descendants.
+        internal: Whether the source stays active if every target is the source or one of its descendants.
         priority: Transitions of a higher priority are tried first; 0 by default, "low" is -1, "high" is 1.
         origin: The key of the chart that contains this transition.
     """
@@ -322,10 +322,11 @@ class ForEach:
 
     Attributes:
         items: The list: name of a bound input function of (context, event), a field, or a literal.
-        join: When the invocation is done. all: each item is done; any: one is done; first: one has ended, also by a
-            failure; settled: each has ended; quorum: so many are done.
-        quorum: For that; 0 for the others.
-        concurrency: How many run at a time: a number, name of a bound input function, or None for all.
+        join: When the invocation is done. all: each item is done; any: one item is done; first: one item has ended,
+            even by a failure; settled: each item has ended; quorum: `quorum` items are done.
+        quorum: Number of items for the join "quorum"; 0 for the others.
+        concurrency: The most items that run at the same time: a number, the name of a bound input function, or None:
+            no limit.
     """
 
     items: str | Reference | tuple[Json, ...]
@@ -343,8 +344,8 @@ class Invoke:
         src: Name of a bound actor.
         input: Name of a bound input function of (context, event), a literal mapping, trusted code, or None.
         finalize: Actions for each event from the actor, executed before a transition is selected.
-        autoforward: The actor receives every external event that the machine consumes.
-        for_each: It is called once per item of a list; `input` is computed, and `on_restore` holds, for each of them.
+        autoforward: Whether the actor receives every external event that the machine consumes.
+        for_each: If given, the actor is called once per item of a list; `input` and `on_restore` apply to each call.
     """
 
     id: str
@@ -360,7 +361,7 @@ class Invoke:
 
     @property
     def restore_policy(self) -> RestorePolicy:
-        """What a restore does with the whole invocation: what its items came to is kept, whatever holds for each."""
+        """The policy for the whole invocation: with `for_each`, "resume", because results of items are never lost."""
         return self.on_restore if self.for_each is None else "resume"
 
 
@@ -416,7 +417,7 @@ class DeclaredEvent:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Where a state of an earlier version leads, if its guard is true."""
+    """The target for a state of an earlier version, used if its guard is true."""
 
     target: str
     guard: Guard | None = None
@@ -425,12 +426,12 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """From one version of a chart to the next migration's, the last one to the chart's own.
+    """How snapshots of one version are changed to the next migration's version; the last one leads to the chart's own.
 
     Attributes:
-        version: The one that it leads from; "" for charts that name none.
-        states: Moves by state of that version; the first whose guard is true holds.
-        actions: What becomes of the context: calls and assignments alone.
+        version: The version that the migration changes; "" for charts without a version.
+        states: Moves by states of that version; the first move whose guard is true is used.
+        actions: Changes of the context: only calls and assignments.
     """
 
     version: str
@@ -463,11 +464,11 @@ class Chart:
         selection: "inner": an ancestor's transition fires only if no descendant's does; "scxml": an ancestor's
             transition may fire for each active leaf below which no transition fires.
         data_model: The names that the chart's Python code may use: "" sismic's, "python" SCXML's (`In`, `_event`, ...).
-        hash_of: Works the hash out, when it is first asked for.
-        has_code: Some guard, action, contract or preamble is Python code.
-        migrations: How snapshots of earlier versions go on, the oldest version first. They do not count for the hash.
-        fragments: Files of fragments that it uses, from the folder of its file; shipped ones are not among them.
-        marks: Positions of parts that are plain names here; empty if the chart has no source text.
+        hash_of: Computes the hash on first access.
+        has_code: Whether some guard, action, contract or preamble is Python code.
+        migrations: Changes of snapshots of earlier versions, the oldest version first. They are not part of the hash.
+        fragments: Files of fragments that the chart uses, as paths from its folder, without shipped ones.
+        marks: Positions of parts that are plain names in this definition; empty if the chart has no source text.
     """
 
     name: str
@@ -534,7 +535,7 @@ class Chart:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Read-only views cannot be pickled: pickle their dicts, and make views again on load.
+        # Read-only views cannot be pickled: pickle their dicts, and create the views again on load.
         values = (getattr(self, row.name) for row in fields(self))
         return _restored, tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
 

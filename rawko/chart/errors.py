@@ -1,7 +1,7 @@
 """The defects of a chart as data: diagnostics, and the exceptions that carry all diagnostics of a chart.
 
     ChartError                any defect of a chart; `diagnostics` holds every one found
-    ├── ChartFileError        the file cannot be found or read
+    ChartError                any defect of a chart; `diagnostics` contains every defect found
     ├── ChartSyntaxError      the text is not YAML that the chart language accepts
     └── ChartDefinitionError  the YAML can be read, but it does not define a chart
 
@@ -20,7 +20,7 @@ from rawko.chart.definition import Position
 from rawko.cutting import cut
 
 Severity = Literal["error", "warning", "note"]
-"""Of a note nothing needs to follow: whether the chart is as it should be, only its author knows."""
+"""A note needs no correction: only the author knows whether the chart is as intended."""
 
 MAX_SHOWN = 60
 MAX_ACCEPTED = 12
@@ -30,7 +30,7 @@ MAX_BEGINNING = 32
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What stands at a defect, and what certainly should: `rawko check --fix` writes it."""
+    """The text at a defect, and the text that certainly should be there; `rawko check --fix` writes it."""
 
     found: str
     instead: str
@@ -38,7 +38,7 @@ class Correction:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Diagnostic:
-    """One defect. `str()` is `file:line:col: code: message`, with "warning: " or "note: " before one's message."""
+    """One defect. `str()` is `file:line:col: code: message`, with "warning: " or "note: " before such a message."""
 
     position: Position
     code: str
@@ -95,7 +95,7 @@ def a(noun: str) -> str:
 
 
 def places(found: Iterable[Position], here: Position) -> str:
-    """Where elements stand, for a message about one at `here`: "line 4", "lines 4, 7"; "own.yaml:4" in another file."""
+    """Places of elements, for a message about one at `here`: "line 4", "lines 4, 7"; in other files "own.yaml:4"."""
     seen = sorted(set(found), key=lambda place: (place.file != here.file, place.file, place.line))
     own = list(dict.fromkeys(place.line for place in seen if place.file == here.file))
     others = dict.fromkeys(f"{place.file}:{place.line}" for place in seen if place.file != here.file)
@@ -123,10 +123,10 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def certain(name: str, names: Iterable[str]) -> Correction | None:
-    """The correction of a name that is one slip away from exactly one of the known ones; None where there is none.
+    """The correction of a name that differs by one slip from exactly one known name; None if there is none.
 
-    A slip: a letter more, one less, another one, or two that have changed places (`tragets`). Names of up to three
-    letters are too near to each other.
+    A slip is an additional, missing or different letter, or two swapped letters (`tragets`). Names of up to three
+    letters are not corrected, because too many names are similar to them.
     """
     near = [known for known in names if _is_slip(name, known)] if 3 < len(name) <= MAX_SHOWN else []
     return Correction(name, near[0]) if len(near) == 1 else None

@@ -1,7 +1,7 @@
 """The grammar of the chart language: every key once, with its type, its meaning and an example.
 
 `parse` reads by these tables, `schema` builds the JSON Schema from them, and tests compare the reference with them. A
-new key is a row here; a new type also needs one reader and one schema.
+new key is a row in these tables; a new type also needs one reader and one schema.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DATA_MODELS: Final = ("python",)
 PRIORITIES: Final[Mapping[str, int]] = MappingProxyType({"low": -1, "high": 1})
 
 MAX_NAME: Final = 200
-"""The longest name, in characters: longer ones are mistakes, and the search for similar names stays fast."""
+"""The longest name, in characters: longer names are mistakes, and the limit keeps the search for similar names fast."""
 
 
 class Type(Enum):
@@ -81,7 +81,7 @@ class Key:
     """One key of an element.
 
     Attributes:
-        doc: Its meaning, in one line.
+        doc: Its meaning, in one line, for the reference and the JSON Schema.
         example: A value, in YAML.
     """
 
@@ -98,7 +98,7 @@ class Element:
 
     Attributes:
         name: The name that messages use.
-        is_choice: It contains exactly one of its keys.
+        is_choice: Whether it contains exactly one of its keys.
     """
 
     name: str
@@ -341,7 +341,7 @@ ELEMENTS: Final = (
     CONTRACT_ITEM, ACTION, RAISE, EMIT, SEND, DECLARED_EVENT, MIGRATION, MOVE,
 )  # fmt: skip
 
-# Keys of an invocation that is called once per item of a list, and keys that it refuses.
+# Keys of an invocation that need `for each`, and keys that `for each` refuses.
 OF_ITEMS: Final = ("join", "concurrency", "on each")
 OF_ONE_ACTOR: Final = ("finalize", "autoforward")
 
@@ -356,7 +356,7 @@ REFUSED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     }
 )
 
-# Words of other dialects (XState, SCXML), for "did you mean" where the spelling is not similar.
+# Words of other languages (XState, SCXML), for "did you mean" if the spelling is not similar.
 FOREIGN: Final[Mapping[str, str]] = MappingProxyType(
     {
         "on": "transitions",

@@ -1,6 +1,6 @@
 """Lowers a chart to `sismic.model.Statechart`, for sismic's tools, listeners and reader.
 
-| of the chart | in sismic |
+| in the chart | in sismic |
 |---|---|
 | several events on one transition | one transition per event |
 | `always` | an eventless transition |
@@ -10,8 +10,8 @@
 | order among true guards | priorities, where two could be true at once |
 | guards, actions | Python text (see `python_text`) |
 
-`sismic_losses` lists which of these a chart uses. Features that sismic lacks completely (tags, timers, actors, outputs)
-are not in the statechart.
+`sismic_losses` lists which of these differences concern a chart. Features that sismic does not have (tags, timers,
+actors, outputs) are left out of the statechart.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _hooks(state: State) -> tuple[str | None, str | None]:
 
 
 def initial_child(chart: Chart, state: State) -> str | None:
-    """The child that is, or contains, the initial target: sismic's initial must be a child."""
+    """The child that is, or contains, the initial target, because sismic's initial must be a child."""
     name = first(state.initial)
     while name is not None and name not in state.children:
         name = chart[name].parent
@@ -131,12 +131,12 @@ def initial_child(chart: Chart, state: State) -> str | None:
 
 
 def first(names: Iterable[str]) -> str | None:
-    """The first of some names; None without any."""
+    """The first of some names; None if there are none."""
     return next(iter(names), None)
 
 
 def sibling_memory(chart: Chart, state: State) -> str | None:
-    """The history's default as a child of its parent: sismic accepts no other."""
+    """The history's default as a child of its parent, because sismic accepts no other state."""
     for name in state.memory:
         for candidate in (name, *chart.ancestors(name)):
             if chart[candidate].parent == state.parent:
@@ -170,8 +170,8 @@ def _transitions(chart: Chart, transition: Transition) -> Iterator[SismicTransit
 
 
 def _order(transitions: Iterable[SismicTransition]) -> None:
-    """Give transitions of one state and event distinct priorities: the first enabled one wins in stock sismic too,
-    instead of a NonDeterminismError."""
+    """Give the transitions of one state and event distinct priorities, so that stock sismic also takes the first
+    enabled one, instead of raising NonDeterminismError."""
     groups: dict[tuple[str, str | None], list[SismicTransition]] = defaultdict(list)
     for transition in transitions:
         groups[(transition.source, transition.event)].append(transition)

@@ -1,4 +1,4 @@
-"""Reads YAML text or a file as a `Chart`. Raises errors that make a chart invalid; `lint` finds suspicious charts."""
+"""Reads YAML text or a file as a `Chart`. It raises errors for invalid charts; `lint` finds suspicious ones."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def parse_chart(
     Args:
         text: One YAML document with the key `statechart`.
         file: Name of the file in positions.
-        trusted: Texts in place of guards, actions and conditions are Python code, as in sismic, and a preamble is
-            accepted. Untrusted, such texts are expressions over bound names, and code is refused.
-        fragments: Reads the files of fragments that the chart uses, by their paths from the chart's folder
-            (`files_in` of a folder); shipped fragments need none.
+        trusted: Read guards, actions and conditions as Python code, as sismic does, and accept a preamble. If false,
+            they are expressions over bound names, and code is refused.
+        fragments: Reads the fragment files that the chart uses, by their paths from the chart's folder (`files_in` of
+            a folder); shipped fragments do not need it.
 
     Raises:
         ChartSyntaxError: The text is not YAML that the chart language accepts.
-        ChartDefinitionError: It does not define a chart; `diagnostics` holds every defect.
+        ChartDefinitionError: The text does not define a chart; `diagnostics` contains every defect.
     """
     with _uncollected(text):
         chart, defects = _parsed(text, file, trusted, fragments)
@@ -70,7 +70,7 @@ def _parsed(text: str, file: str, trusted: bool, fragments: FragmentFiles) -> tu
 
 
 def _checked(chart: Chart | None, reader: Reader) -> tuple[Chart | None, list[Diagnostic]]:
-    """The chart with the defects of reading, and those of its whole where all of it could be read."""
+    """The chart with the defects of reading and, if all of it could be read, the defects of the whole chart."""
     defects = list(reader.diagnostics)
     if chart is not None and not reader.is_partial:
         defects += legality(chart)
@@ -79,7 +79,7 @@ def _checked(chart: Chart | None, reader: Reader) -> tuple[Chart | None, list[Di
 
 @contextmanager
 def _uncollected(text: str) -> Iterator[None]:
-    """Pause cyclic garbage collection while a large text is read: of tens of thousands of new objects none is garbage
+    """Pause cyclic garbage collection while a large text is read: none of its tens of thousands of objects is garbage
     before the end, and repeated collections over all objects of the process take a third of the time."""
     pauses = len(text) > _LARGE and gc.isenabled()
     if pauses:
@@ -92,7 +92,7 @@ def _uncollected(text: str) -> Iterator[None]:
 
 
 def load_chart(path: str | Path, *, trusted: bool = False) -> Chart:
-    """The chart in a file. See `parse_chart`; files of fragments are read from its folder and those below it.
+    """The chart in a file. See `parse_chart`; fragment files are read from the file's folder and the folders below.
 
     Raises:
         ChartFileError: The file cannot be read.
@@ -106,7 +106,7 @@ def read_text(path: str | Path) -> str:
 
     Raises:
         ChartFileError: The file cannot be read, or is too large.
-        ChartSyntaxError: It is not UTF-8.
+        ChartSyntaxError: The file is not UTF-8.
     """
     file = str(path)
     return decode(_bytes(Path(path), file), file)

@@ -40,7 +40,7 @@ from rawko.chart.definition import (
 
 
 def guard_text(guard: Guard) -> str:
-    """A Python expression."""
+    """The guard as a Python expression."""
     match guard:
         case GuardCall(name, arguments):
             return _call(name, arguments)
@@ -61,12 +61,12 @@ def guard_text(guard: Guard) -> str:
 
 
 def actions_text(actions: Iterable[Action]) -> str | None:
-    """Python statements, one action per line; None if there are no actions."""
+    """The actions as Python statements, one action per line; None if there are no actions."""
     return "\n".join(action_text(action) for action in flat(actions)) or None
 
 
 def action_text(action: Action) -> str:
-    """Python statements."""
+    """The action as Python statements."""
     match action:
         case CallAction(name, arguments):
             return _call(name, arguments)

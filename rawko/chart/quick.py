@@ -1,8 +1,8 @@
-"""Makes frozen dataclasses quickly, for readers that make thousands of them.
+"""Makes instances of frozen dataclasses quickly, for readers that make thousands of them.
 
-A frozen dataclass sets each field by `object.__setattr__`, which takes three times as long as a plain assignment: of a
-chart of 1 000 states that was a third of its load. `quick(State)` gives a function that assigns plainly to an object
-of a class with the same slots that is not frozen, and then gives the object the frozen class:
+A frozen dataclass sets each field by `object.__setattr__`, which takes three times as long as a plain assignment: for
+a chart of 1 000 states, a third of its load time. `quick(State)` returns a function that assigns plainly to an object
+of a class with the same slots that is not frozen, and then changes the object's class to the frozen one:
 
     make_position = quick(Position)
     make_position("a.yaml", 1, 2) == Position("a.yaml", 1, 2)      # and its type is Position
@@ -27,7 +27,7 @@ def make({parameters}):
 
 
 def quick(kind: Callable[P, T]) -> Callable[P, T]:
-    """What makes the same objects as a frozen dataclass with slots and no `__post_init__`, with the same arguments."""
+    """A function that makes the same objects, from the same arguments, as a frozen dataclass with slots."""
     assert isinstance(kind, type)
     rows = fields(kind)
     names: dict[str, Any] = {"new": object.__new__, "frozen": kind}
@@ -46,7 +46,7 @@ def _is_needed(row: Field[Any]) -> bool:
 
 
 def _default(row: Field[Any]) -> Any:
-    """What stands for an argument that is left out; of a factory's field, the factory."""
+    """The default of a field; for a field with a factory, the factory itself."""
     return row.default if row.default_factory is MISSING else row.default_factory
 
 

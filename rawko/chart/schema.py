@@ -224,7 +224,7 @@ SCHEMAS: Final[Mapping[Type, Callable[[], Schema]]] = MappingProxyType(
 
 
 def _state_rules() -> list[Schema]:
-    """Which keys the kinds of states refuse, and which keys exclude each other."""
+    """The keys that each kind of state refuses, and the keys that exclude each other."""
     rules: list[Schema] = [
         {
             "if": {"properties": {"type": {"const": kind}}, "required": ["type"]},
@@ -247,7 +247,7 @@ def _state_rules() -> list[Schema]:
 
 
 def _invoke_rules() -> Schema:
-    """What an invocation may say where it is called once per item of a list, and where it is not."""
+    """The keys that an invocation accepts with and without `for each`."""
     refused: Schema = dict.fromkeys(OF_ONE_ACTOR, False)
     return {
         "dependentRequired": {key: ["for each"] for key in OF_ITEMS},

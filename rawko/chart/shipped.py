@@ -14,7 +14,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 def shipped_path(kind: Literal["statecharts", "prompts"]) -> Path:
     """The folder of shipped charts or prompts.
 
-    A wheel holds it inside the package; a checkout or an editable install has it at the top level.
+    A wheel contains it inside the package; a checkout or an editable install has it at the top level.
 
     Raises:
         FileNotFoundError: Neither exists: the installation is broken.
@@ -34,7 +34,7 @@ def find_chart(stem: str) -> Path:
     """The file of a shipped chart.
 
     Raises:
-        ChartFileError: There is none with that stem.
+        ChartFileError: No chart with that stem is shipped.
     """
     stems = shipped_charts()
     if stem not in stems:

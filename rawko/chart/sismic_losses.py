@@ -1,4 +1,4 @@
-"""What stock sismic does differently from a chart that was lowered to its model: a warning for each place."""
+"""Lists where stock sismic behaves differently from a chart that was lowered to its model: one warning per place."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rawko.chart.lowering import first, initial_child, sibling_memory
 
 
 def losses(chart: Chart) -> tuple[Diagnostic, ...]:
-    """What stock sismic does differently from the chart, in document order, as warnings with code "lowered"."""
+    """The differences between stock sismic and the chart, in document order, as warnings with the code "lowered"."""
     found = [*_chart_losses(chart), *_machine_losses(chart), *_state_losses(chart), *_transition_losses(chart)]
     return tuple(sorted(dict.fromkeys(found)))
 
@@ -164,7 +164,7 @@ def _domain(chart: Chart, transition: Transition) -> str:
 
 
 def _course_losses(chart: Chart, transition: Transition, where: str) -> Iterator[Diagnostic]:
-    """Report where stock sismic reaches another configuration, or the same one in another order."""
+    """Report transitions with which stock sismic reaches other states, or the same states in another order."""
     if not transition.events:
         if not transition.targets:
             yield _loss(transition.position, f"{where}: sismic takes an eventless transition without target for ever")

@@ -1,4 +1,4 @@
-"""What differs between two charts, by their meaning: states, transitions and the order in which they are tried."""
+"""Compares two charts by their meaning: states, transitions and the order in which they are tried."""
 
 from rawko.chart.comparing.charts import compare_charts
 from rawko.chart.comparing.differences import (

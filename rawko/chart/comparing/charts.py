@@ -1,4 +1,4 @@
-"""Two charts compared by their meaning: comments, positions, descriptions and the order of states do not count."""
+"""Compares two charts by their meaning: comments, positions, descriptions and the order of states do not count."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OF_INVOKE: Final = ("src", "input", "timeout", "on_restore", "finalize", "autof
 
 
 def compare_charts(before: Chart, after: Chart) -> ChartDifferences:
-    """What differs; nothing does where the hashes of both are the same."""
+    """The differences of two charts; empty if their hashes are equal."""
     if before.hash and before.hash == after.hash:
         return ChartDifferences()
     names = match_states(before, after)
@@ -84,7 +84,7 @@ def _fields(before: State, after: State, names: Mapping[str, str]) -> Iterator[F
 
 
 def _timers(before: State, after: State) -> Iterator[Field]:
-    """What a restore does with timers; their delays are events of transitions."""
+    """Differences in `on restore` of timers with the same delay; changed delays are differences of transitions."""
     for old, new in zip(before.after, after.after, strict=False):
         if old.delay == new.delay:
             yield from _differing("after: on_restore", old.on_restore, new.on_restore)

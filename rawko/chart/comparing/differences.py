@@ -1,4 +1,4 @@
-"""The differences of two charts as data; what they say in words is the caller's."""
+"""The differences of two charts as data; callers turn them into text."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rawko.chart.definition import Transition
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A part of a chart or of a state that is another one.
+    """A part of a chart or of a state that differs.
 
     Attributes:
-        name: As the chart's YAML calls it: "initial", "on entry", "invoke fetch: timeout".
-        before, after: Elements of the charts; None where there was, or is, nothing.
+        name: Name of the part, similar to its key in the YAML: "initial", "on entry", "invoke fetch: timeout".
+        before, after: The part in each chart; None if a chart does not have it.
     """
 
     name: str
@@ -28,7 +28,7 @@ class TransitionChange:
     """A transition that was added (`before` is None), removed (`after` is None) or changed.
 
     Attributes:
-        parts: What of it has changed: "event", "guard", "target", "actions", "internal", "priority", "contract".
+        parts: The changed parts: "event", "guard", "target", "actions", "internal", "priority", "contract".
     """
 
     before: Transition | None
@@ -38,10 +38,10 @@ class TransitionChange:
 
 @dataclass(frozen=True, slots=True)
 class Reordered:
-    """Transitions that can answer one event, and are tried in another order: the first whose guard holds is taken.
+    """Transitions that one event can trigger and whose order differs: the first one whose guard is true is taken.
 
     Attributes:
-        before, after: The same transitions, each in its chart's order.
+        before, after: The same transitions, in the order of each chart.
     """
 
     before: tuple[Transition, ...]
@@ -50,10 +50,10 @@ class Reordered:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A state under another name, or in another place.
+    """A state that was renamed or has another parent.
 
     Attributes:
-        before, after: Its names, with the names of their parents; a parent that is the same has its name of now.
+        before, after: (name, parent) in each chart; an unchanged parent has its newer name in both.
     """
 
     before: tuple[str, str | None]
@@ -66,10 +66,10 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class StateDifferences:
-    """What differs in a state that both charts have.
+    """The differences of a state that both charts have.
 
     Attributes:
-        name: In the newer chart.
+        name: Name of the state in the newer chart.
     """
 
     name: str
@@ -83,15 +83,15 @@ class StateDifferences:
 
 @dataclass(frozen=True, slots=True)
 class ChartDifferences:
-    """What differs between two charts.
+    """The differences of two charts.
 
     Attributes:
-        fields: Of the chart itself.
+        fields: Differences of the chart itself.
         added, removed: Names of states, in document order.
         moved: States that were renamed, or have another parent.
-        states: What differs in states that both have, in the order of the newer chart.
-        unreached, reached: States of both that no event leads to any more, and those that one leads to now.
-        never_reached: Added states that no event leads to.
+        states: Differences of states that both charts have, in the order of the newer chart.
+        unreached, reached: States of both charts that can no longer be reached, and those that now can be.
+        never_reached: Added states that cannot be reached.
     """
 
     fields: tuple[Field, ...] = ()

@@ -1,4 +1,4 @@
-"""Two charts as one, to be drawn: the newer one, and in it what is gone of the older one, at its place.
+"""Joins two charts into one for a drawing: the newer one, with the removed parts of the older one at their places.
 
 before   closed: OPEN -> opened            joined   closed: OPEN -> opened   removed
          opened                                     closed: OPEN -> ajar     changed
@@ -23,12 +23,12 @@ Change = Literal["added", "removed", "changed"]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What of a joined chart is new, gone or another one.
+    """The differences between two charts, by elements of the joined chart.
 
     Attributes:
-        states: By name; those that are the same are left out.
-        transitions: By index. The older form of a transition that has changed is a removed one, before it.
-        notes: What has changed of a state beside its transitions, in a few words: "was closed", "on entry".
+        states: Changes of states, by name; unchanged states are left out.
+        transitions: Changes of transitions, by index. A changed transition follows its older form, which is "removed".
+        notes: Other changes of a state, as short texts: "was called closed", "on entry".
     """
 
     states: Mapping[str, Change] = field(default_factory=dict)
@@ -38,14 +38,14 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class JoinedCharts:
-    """A chart for drawings alone: it holds states and transitions of both, and no machine can run it."""
+    """A chart for drawings only: it contains states and transitions of both charts, and no machine can run it."""
 
     chart: Chart
     changes: Changes
 
 
 def join_charts(before: Chart, after: Chart) -> JoinedCharts:
-    """Both charts as one."""
+    """Join two charts into one."""
     return _Joining(before, after).joined()
 
 
@@ -71,11 +71,11 @@ class _Joining:
         return JoinedCharts(chart, Changes(self._states(), self.changes, self._notes()))
 
     def _here(self, old: str) -> str:
-        """What a state of the older chart is called in the joined one."""
+        """The name in the joined chart of a state of the older chart."""
         return self.names.get(old) or (self.after.root if old == self.before.root else old)
 
     def _children(self) -> Mapping[str, Sequence[str]]:
-        """Names by parent; what is gone follows the sibling that it followed."""
+        """Names of children by parent; a removed state comes after the sibling that it followed."""
         found = {state.name: [*state.children] for state in self.after}
         for state in self.before:
             if state.name in self.names or state.parent is None:
@@ -127,7 +127,7 @@ class _Joining:
             yield from (self._older(one, state.name) for one in self.before[self.before.root].transitions)
 
     def _older(self, one: Transition, source: str) -> tuple[Transition, Change]:
-        """A transition of the older chart, with names of the joined one."""
+        """A transition of the older chart, with the names of the joined chart."""
         events = {timer.event: timer.event for timer in self.before[one.source].after}
         events |= {old.event: new.event for old, new in self._timer_pairs(one.source, source)}
         events[f"done.state.{one.source}"] = f"done.state.{source}"
@@ -135,13 +135,13 @@ class _Joining:
         return replace(one, source=source, events=names, targets=tuple(map(self._here, one.targets))), "removed"
 
     def _timer_pairs(self, old: str, new: str) -> Iterator[tuple[After, After]]:
-        """Timers of a state in the older chart, each with one of the joined one that has an event of its own."""
+        """Timers of a state in the older chart, each with its copy in the joined chart, whose event is different."""
         first = len(self.after[new].after) if new in self.after else 0
         for timer in self.before[old].after:
             yield timer, replace(timer, state=new, index=first + timer.index)
 
     def _older_timers(self, name: str) -> Iterator[After]:
-        """Those that transitions of the older chart still name."""
+        """Timers of the older chart that removed or changed transitions of a state still need."""
         old = self.older.get(name)
         differing = self.differing.get(name)
         if old is None or differing is None:
@@ -149,7 +149,7 @@ class _Joining:
         named = {event for one in differing.transitions if one.before is not None for event in one.before.events}
         yield from (new for timer, new in self._timer_pairs(old, name) if timer.event in named)
 
-    # ------------------------------------------------------------ what has changed
+    # ------------------------------------------------------------ changes of states
 
     def _states(self) -> dict[str, Change]:
         found: dict[str, Change] = dict.fromkeys(self._notes(), "changed")

@@ -1,8 +1,8 @@
-"""Which state of one chart is which of the other: those of one name, and those that were renamed.
+"""Matches the states of two charts: states of the same name, and renamed states.
 
-A state whose name is gone is the renamed one of the state to which the newer chart's `migrate` alone brings it. Without
-such a rule it is that of a new state with the same kind, parent, children and transitions, if no other state of either
-chart has them:
+A state is renamed if the newer chart's `migrate` brings it, and no other state, to a new state. Without such a rule, it
+is matched with a new state that has the same kind, parent, children and transitions, if no other state of either chart
+has them:
 
     before   open: CLOSE -> closed       (no "closed" in the newer chart)
              closed: OPEN -> open
@@ -20,12 +20,12 @@ from rawko.chart.definition import Chart, Migration, State, Transition
 
 
 def match_states(before: Chart, after: Chart) -> dict[str, str]:
-    """Names of the older chart's states with those of the newer one; a state that is gone is left out."""
+    """Names of the older chart's states, each with its name in the newer chart; removed states are left out."""
     names = {name: name for name in before.states if name in after.states}
     if before.root not in names and after.root not in names.values():
         names[before.root] = after.root
     names |= _migrated(before, after, names)
-    while True:  # a parent that was found makes its children comparable
+    while True:  # each matched parent may make further children comparable
         found = _renamed(before, after, names)
         if not found:
             return {name: names[name] for name in before.states if name in names}
@@ -33,8 +33,8 @@ def match_states(before: Chart, after: Chart) -> dict[str, str]:
 
 
 def _migrated(before: Chart, after: Chart, names: Mapping[str, str]) -> dict[str, str]:
-    """States that are gone, with the new ones to which the migrations from the older chart's version bring them, each
-    the only one that comes there, and whatever guards say."""
+    """Removed states with the new states to which the migrations from the older chart's version bring them, if exactly
+    one state is brought there and no guard is involved."""
     versions = [migration.version for migration in after.migrations]
     if before.version not in versions:
         return {}
@@ -46,7 +46,7 @@ def _migrated(before: Chart, after: Chart, names: Mapping[str, str]) -> dict[str
 
 
 def _brought_to(name: str, steps: Sequence[Migration]) -> str | None:
-    """Where migrations bring a state, one after the other; None where a guard has a say in it."""
+    """The name to which successive migrations bring a state; None if a guard decides it."""
     for step in steps:
         moves = step.states.get(name, ())
         if any(move.guard is not None for move in moves):
@@ -74,7 +74,7 @@ def _by_shape(chart: Chart, states: Iterable[State], names: Mapping[str, str]) -
 
 
 def _shape(chart: Chart, state: State, names: Mapping[str, str]) -> tuple[Any, ...]:
-    """What a state is but for its name; the second part is its parent's, None where that is not matched yet."""
+    """The parts of a state except its name; the second is its parent's newer name, None if not matched yet."""
     parent = None if state.parent is None else names.get(state.parent)
     return (
         state.kind,
@@ -92,7 +92,7 @@ def _row(state: State, transition: Transition, names: Mapping[str, str]) -> tupl
 
 
 def own_events(state: State, transition: Transition) -> tuple[str, ...]:
-    """The events of a transition, without the state's name in those that the chart writes by itself."""
+    """The events of a transition; generated events (`done.state`, timers) are written without the state's name."""
     delays = {timer.event: f"after {_plain(timer.delay)!r}" for timer in state.after}
     return tuple(
         "done.state" if event == f"done.state.{state.name}" else delays.get(event, event) for event in transition.events
@@ -100,7 +100,7 @@ def own_events(state: State, transition: Transition) -> tuple[str, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """Guards and actions without their places, which are the only part that differs between equal ones."""
+    """A guard or action without positions, which are the only difference between equal ones."""
     if isinstance(value, tuple):
         return tuple(_plain(one) for one in value)
     fields = getattr(value, "__dataclass_fields__", None)

@@ -1,4 +1,4 @@
-"""The transitions of a state in two charts: which have changed, which are tried in another order."""
+"""Compares the transitions of a state in two charts: changed transitions, and transitions tried in another order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PARTS: Final = ("event", "guard", "target", "actions", "internal", "priority", 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A transition with its parts as they are compared."""
+    """A transition with the parts that are compared."""
 
     transition: Transition
     parts: Mapping[str, Any]
@@ -32,10 +32,13 @@ class _Row:
 def compare_transitions(
     before: State, after: State, names: Mapping[str, str]
 ) -> tuple[tuple[TransitionChange, ...], tuple[Reordered, ...]]:
-    """What has changed between the transitions of a state, and what is tried in another order.
+    """The changes between the transitions of a state, and the groups that are tried in another order.
+
+        before   GO [ready] -> a, GO -> b      pairs: GO [ready] -> a with GO [ready] -> c: the target has changed;
+        after    GO -> b, GO [ready] -> c      GO -> b with GO -> b. Both pairs are one group, which was reordered
 
     Args:
-        names: Of the older chart's states, with those of the newer one.
+        names: Names of the older chart's states, each with its name in the newer chart.
     """
     old = [_row(before, transition, names) for transition in before.transitions]
     new = [_row(after, transition, {}) for transition in after.transitions]
@@ -69,7 +72,7 @@ def _row(state: State, transition: Transition, names: Mapping[str, str]) -> _Row
 
 
 def _pairs(old: Sequence[_Row], new: Sequence[_Row]) -> list[tuple[_Row, _Row]]:
-    """Transitions that are the same one: the equal ones first, then those that have less and less in common."""
+    """Pairs of corresponding transitions: equal ones first, then pairs that have less and less in common."""
     left, right = list(old), list(new)
     pairs: list[tuple[_Row, _Row]] = []
     rules: tuple[Callable[[_Row, _Row], bool], ...] = (
@@ -93,7 +96,7 @@ def _pairs(old: Sequence[_Row], new: Sequence[_Row]) -> list[tuple[_Row, _Row]]:
 
 
 def _reordered(pairs: Sequence[tuple[_Row, _Row]]) -> Iterable[Reordered]:
-    """Groups of transitions that can answer the same event and stand in another order than before."""
+    """Groups of transitions that one event can trigger and whose order has changed."""
     for members in _groups(pairs):
         was = sorted(members, key=lambda pair: pair[0].transition.index)
         now = sorted(members, key=lambda pair: pair[1].transition.index)
@@ -109,7 +112,7 @@ def _reordered(pairs: Sequence[tuple[_Row, _Row]]) -> Iterable[Reordered]:
 
 
 def _groups(pairs: Sequence[tuple[_Row, _Row]]) -> Iterable[list[tuple[_Row, _Row]]]:
-    """The pairs in groups: those of two groups never answer the same event."""
+    """The pairs in groups; no event can trigger transitions of two groups."""
     groups: list[list[tuple[_Row, _Row]]] = []
     for pair in pairs:
         near = [group for group in groups if any(_overlap(one[1].transition, pair[1].transition) for one in group)]
@@ -124,7 +127,7 @@ def _is_swapped(one: tuple[_Row, _Row], other: tuple[_Row, _Row]) -> bool:
 
 
 def _overlap(one: Transition, other: Transition) -> bool:
-    """Whether one event can be answered by both."""
+    """Whether one event can trigger both transitions."""
     if not one.events or not other.events:
         return not one.events and not other.events
     return any(a in descriptors(b) or b in descriptors(a) for a in one.events for b in other.events)

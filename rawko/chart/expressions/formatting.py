@@ -1,4 +1,4 @@
-"""The text of a guard or a call, from which the parser makes the same again."""
+"""Writes guards and calls as text; parsing the text gives an equal guard or call."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Guards as propositions: whether one of them can hold while others do not.
+"""Guards as propositions: decides whether a guard implies others.
 
-Calls of one name with the same arguments, and tests of one state, are one atom: while transitions are selected, it has
-one answer.
+Calls of one name with the same arguments are one atom, and so are tests of one state: an atom has one value while
+transitions are selected.
 
-    a          then  a and b        the second is never taken: whenever it holds, the first does
-    a or b     then  not b          can be taken: where neither a nor b holds
-    a          then  not a          one of both always holds
+    first guard a          then  a and b        the second is never taken: whenever it is true, the first is too
+    first guard a or b     then  not b          the second can be taken: if neither a nor b is true
+    first guard a          then  not a          one of them is always true
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Final, TypeAlias
 from rawko.chart.definition import And, CodeGuard, Constant, Guard, GuardCall, InState, Not, Or
 
 MAX_ATOMS: Final = 8
-"""With more of them the answer is no: 2 ** 8 rows of a truth table are looked at."""
+"""With more atoms the answer is no; a truth table of 8 atoms has 2 ** 8 rows."""
 
 Atom: TypeAlias = tuple[str, ...]
-"""A call with its arguments as text, since a list among them cannot be looked up; a tested state; an expression."""
+"""A call with its arguments as text (lists in arguments are not hashable), a tested state, or a code expression."""
 
 
 def is_implied(guard: Guard | None, others: Sequence[Guard]) -> bool:
-    """Whether one of the others holds whenever the guard does (None: always). "No" also where that is too much work."""
+    """Whether one of the others is true whenever the guard is (None: always); False if there are too many atoms."""
     first = Constant(True) if guard is None else guard
     atoms: dict[Atom, None] = dict.fromkeys(_atoms(first))
     for other in others:
@@ -39,7 +39,7 @@ def is_implied(guard: Guard | None, others: Sequence[Guard]) -> bool:
 
 
 def shares_an_atom(guard: Guard, other: Guard) -> bool:
-    """Whether the answer of one guard says anything about the other's."""
+    """Whether two guards have an atom in common, so that the value of one says something about the other."""
     return not set(_atoms(guard)).isdisjoint(_atoms(other))
 
 

@@ -1,4 +1,4 @@
-"""The parser of guards and calls; most of them are plain names or short calls, which need none."""
+"""The parser of guards and calls; plain names and short calls, which are most texts, are recognised without it."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def parse_call(text: str, locate: Locate) -> CallAction:
 
 
 def _is_plain_name(text: str) -> bool:
-    """Whether the text is a single name: by far the most frequent expression, which needs no parser."""
+    """Whether the text is a single name: this is the most frequent expression, and needs no parser."""
     return text.isidentifier() and text not in KEYWORDS and not iskeyword(text) and len(text) <= MAX_LENGTH
 
 

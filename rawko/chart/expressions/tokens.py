@@ -1,4 +1,4 @@
-"""Tokens of the expression language, and what is wrong with a text that has none."""
+"""Splits texts of the expression language into tokens, and reports texts that cannot be split."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class ExpressionError(ValueError):
     """A text that is not an expression.
 
     Attributes:
-        offset: Of the error, in characters from the start of the text.
-        looks_like_code: The text is probably Python.
+        offset: Position of the error, in characters from the start of the text.
+        looks_like_code: Whether the text is probably Python.
     """
 
     def __init__(self, message: str, offset: int, *, looks_like_code: bool = False) -> None:
@@ -55,7 +55,7 @@ END: Final = "end"
 
 
 def tokens(text: str) -> list[Token]:
-    """All tokens of a text, the end among them; an ExpressionError where it has a piece that is none."""
+    """All tokens of a text, ending with the `END` token; raises ExpressionError at an unknown character."""
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"longer than {MAX_LENGTH} characters", 0)
     found: list[Token] = []
@@ -80,7 +80,7 @@ def _unreadable(text: str, offset: int) -> ExpressionError:
 
 
 def number(token: Token) -> int | float:
-    """The number of a token; an ExpressionError where it is too long or too large."""
+    """The number of a token; raises ExpressionError if it is too long or too large."""
     text = token.text
     if len(text) > MAX_DIGITS:
         raise ExpressionError(f"a number of {len(text)} digits is too long", token.offset)
@@ -92,7 +92,7 @@ def number(token: Token) -> int | float:
 
 
 def unquoted(token: Token) -> str:
-    """The text of a string token, its escapes resolved."""
+    """The text of a string token, with its escapes resolved."""
 
     def replaced(escape: re.Match[str]) -> str:
         body = escape.group(1)

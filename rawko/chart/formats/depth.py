@@ -1,4 +1,4 @@
-"""Limits how deep states may nest in an exported text, so that readers can read the text again."""
+"""Limits the nesting of states in an exported text, so that the text can be read again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rawko.chart.errors import ChartDefinitionError
 from rawko.chart.lint.rules import finding
 
 MAX_STATES_DEEP = 99
-"""The most states inside each other in a text. The interpreter has no such limit: built charts may nest thousands."""
+"""The deepest nesting of states in a text. The interpreter has no such limit: built charts may nest thousands deep."""
 
 
 def require_writable(chart: Chart) -> None:

@@ -1,7 +1,7 @@
 """The result of an import or an export: the chart or the text, and the losses as warnings (code `lost`).
 
-A loss is a feature that the other format cannot express, so that the result behaves differently or says less. A source
-that does not define a chart is an error, and raised.
+A loss is a feature that the other format cannot express, so that the result behaves differently or contains less. A
+source that does not define a chart is an error, and raised.
 """
 
 from __future__ import annotations

@@ -21,11 +21,11 @@ _TAG = "tag:yaml.org,2002:"
 
 
 class Block(dict[str, Any]):
-    """A mapping that is written with one key per line, however short."""
+    """A mapping that is always written with one key per line."""
 
 
 class Rows(list[Any]):
-    """A list that is written with one item per line, however short."""
+    """A list that is always written with one item per line."""
 
 
 def yaml_text(value: Any) -> str:
@@ -83,14 +83,14 @@ def _text(text: str) -> tuple[yaml.Node, int]:
 
 
 def _stands_as_block(lines: list[str]) -> bool:
-    """Whether the lines can be a literal block; an indented or empty first line would need an indentation indicator."""
+    """Whether the lines can be a literal block: an indented or empty first line would need an indentation indicator."""
     if not all(line.isprintable() and line == line.rstrip() for line in lines):
         return False
     return all(line == line.lstrip() for line in lines) or (lines[0] != "" and lines[0] == lines[0].lstrip())
 
 
 def _reads_as_text(text: str) -> bool:
-    """Whether our reader reads it as a string; PyYAML's emitter checks the same for YAML 1.1."""
+    """Whether the chart reader reads the text as a string; PyYAML's emitter checks the same for YAML 1.1."""
     try:
         return isinstance(scalar_value(ScalarNode(text, None, None, 1, 1)), str)
     except NotJsonError:

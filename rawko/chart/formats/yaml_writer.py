@@ -1,6 +1,6 @@
 """Writes a chart as text of the chart language: `parse_chart(write_chart(chart))` has the same meaning.
 
-Comments and the source's spelling are lost, because a `Chart` does not hold them.
+Comments and the source's spelling are lost, because a `Chart` does not contain them.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class _Writer:
 
 
 def _move(move: Move) -> Any:
-    """A target alone, or with its guard, which is never code."""
+    """A target, with its guard if there is one; such a guard is never code."""
     if move.guard is None:
         return move.target
     guard = move.guard.value if isinstance(move.guard, Constant) else format_guard(move.guard)
@@ -263,7 +263,7 @@ def _value(value: Any) -> Any:
 
 
 def _items(each: ForEach) -> dict[str, Any]:
-    """`for each` and what goes with it."""
+    """`for each` and the keys that belong to it."""
     items: Any = list(each.items) if isinstance(each.items, tuple) else str(each.items)
     join: Any = {"quorum": each.quorum} if each.join == "quorum" else each.join
     found = {"for each": _json(items)}

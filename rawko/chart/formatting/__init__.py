@@ -1,7 +1,7 @@
 """Formats the YAML of a chart: one layout for all charts, with their comments, and with the same meaning.
 
-`comments` finds what a YAML parser leaves out, `tree` puts it beside the entries that it is about, `key_order` says in
-which order the keys of an element stand, `scalars` writes single values, and `layout` writes the whole.
+`comments` finds the comments that a YAML parser drops, `tree` assigns them to entries, `key_order` sorts the keys of
+elements, `scalars` writes single values, and `layout` writes the whole text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The comments and blank lines of a YAML text, which its parser leaves out, handed out in order."""
+"""Finds the comments and blank lines of a YAML text, which its parser drops, and returns them in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rawko.chart.source.nodes import LINE_BREAK
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """One comment: its line and column from 0, and whether it has its line to itself."""
+    """A comment: line and column count from 0; `is_alone`: it is the only text on its line."""
 
     line: int
     column: int
@@ -21,10 +21,10 @@ class Comment:
 
 
 class Comments:
-    """What of a text is not handed out yet.
+    """The comments of a text that have not been returned yet.
 
-    Comments lie in the gaps between two tokens, where nothing but white space is besides: a `#` in a gap begins one.
-    That of a block's header (`|  # lines`) is in the block's own token.
+    Gaps between two tokens contain only white space and comments, so a `#` in a gap begins a comment. The comment in a
+    block's header (`|  # lines`) is inside the block's own token.
     """
 
     def __init__(self, text: str) -> None:
@@ -33,11 +33,11 @@ class Comments:
         self._next_line = 0
 
     def passed(self, line: int) -> None:
-        """All that stands up to a line, itself included, is read."""
+        """Note that the text up to and including a line has been read."""
         self._next_line = max(self._next_line, line + 1)
 
     def above(self, line: int) -> list[str]:
-        """Comments before a line, with "" for blank lines between them and around them; several are one."""
+        """The comments before a line; each group of blank lines between and around them is one ""."""
         found: list[str] = []
         for number in range(self._next_line, line):
             if self._left and self._left[0].line <= number:
@@ -51,18 +51,18 @@ class Comments:
         return found
 
     def beside(self, line: int) -> str:
-        """The comment at the end of a line, "" for none."""
+        """The comment at the end of a line, or "" if there is none."""
         if self._left and self._left[0].line <= line and not self._left[0].is_alone:
             return self._left.popleft().text
         return ""
 
     def before(self, line: int) -> str:
-        """The comment at the end of any line before that one, "" for none."""
+        """The comment at the end of some earlier line, or "" if there is none."""
         return self.beside(line - 1)
 
     def below(self, column: int, line: int) -> list[str]:
-        """Comments after the last entry of a collection: those before a line that are indented as its entries are, or,
-        one column less, look like an entry of a list ("# - a")."""
+        """Comments after the last entry of a collection: comments before `line` that are indented like its entries, or
+        by one column less if they look like a list entry ("# - a")."""
         last = -1
         for comment in self._left:
             is_item = comment.column == column - 1 and comment.text.startswith("# - ")
@@ -72,7 +72,7 @@ class Comments:
         return [] if last < 0 else self.above(last + 1)
 
     def rest(self) -> list[str]:
-        """All that is left."""
+        """All comments that are left."""
         return self.above(len(self._lines))
 
 

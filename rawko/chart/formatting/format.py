@@ -1,4 +1,4 @@
-"""`format_chart`: the YAML of a chart in one layout, after it was seen that it means the same."""
+"""`format_chart`: writes a chart's YAML in the standard layout, and checks that the meaning is unchanged."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from rawko.chart.parse import parse_chart
 
 
 class Unformattable(ValueError):
-    """A sound chart that cannot be formatted without a change of what it says; it is left as it is."""
+    """A valid chart whose text cannot be formatted without changing its meaning or comments; it stays unchanged."""
 
 
 def format_chart(text: str, *, file: str = "<chart>", fragments: FragmentFiles = no_files) -> str:
-    """The text of a chart in one layout: indentation, order of keys, quotes, blank lines; comments stay.
+    """The text of a chart in the standard layout: indentation, order of keys, quotes, blank lines; comments stay.
 
-    Texts that are formatted already come out as they are. Python code in the chart is read, never run.
+    A formatted text stays the same when it is formatted again. Python code in the chart is parsed, never run.
 
     Args:
-        fragments: As of `parse_chart`; a `use` stays as it is written.
+        fragments: As for `parse_chart`; a `use` stays as written.
 
     Raises:
-        ChartSyntaxError, ChartError: It is no chart, or one with defects; nothing can be said of its meaning then.
-        Unformattable: The result would not be the same chart with the same comments.
+        ChartSyntaxError, ChartError: The text is not a chart, or a chart with defects, which has no definite meaning.
+        Unformattable: The result would be a different chart, or have different comments.
     """
     before = parse_chart(text, file=file, trusted=True, fragments=fragments)
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
@@ -41,7 +41,7 @@ def format_chart(text: str, *, file: str = "<chart>", fragments: FragmentFiles =
     try:
         plain = without_tabs(plain)
         tree = read_tree(plain)
-    except yaml.YAMLError as error:  # the reader of charts is another one where libyaml is installed
+    except yaml.YAMLError as error:  # the chart reader uses another parser, libyaml, if it is installed
         raise Unformattable(f"{file}: it cannot be formatted: {' '.join(str(error).split())}") from error
     if isinstance(tree.root, Collection):
         order_chart(tree.root)
@@ -56,7 +56,7 @@ def format_chart(text: str, *, file: str = "<chart>", fragments: FragmentFiles =
 
 
 def _is_same(before: Chart, after: Chart) -> bool:
-    """Whether two charts say the same, descriptions and the order of states included; where it stands may differ."""
+    """Whether two charts are equal, including descriptions and the order of states; positions may differ."""
     names = [field.name for field in fields(Chart) if field.name not in ("position", "marks", "hash_of")]
     same = all(getattr(before, name) == getattr(after, name) for name in names)
     return same and list(before.states) == list(after.states) and before.hash == after.hash

@@ -1,7 +1,7 @@
-"""The order in which the keys of each element of a chart stand.
+"""Sorts the keys of each element of a chart.
 
-What a state is comes first, then what it does, its children last, so that all that is said of a state itself stands in
-one place. On one line, between brackets, the description is the last: it is the longest.
+Keys that describe a state come first, then its behaviour, then its children, so that everything about one state is in
+one place. In an element on one line, between brackets, the description is last, because it is the longest.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rawko.chart.formatting.layout import on_one_line
 from rawko.chart.formatting.tree import Collection, Entry, Scalar
 
 _KEPT: Final = "..."
-"""Where keys stand whose order among themselves is kept: it is the order in which their transitions are asked."""
+"""Marks the place of keys whose relative order is kept, because their transitions are tried in this order."""
 
 STATECHART: Final = (
     "name", "version", "description", "context", "data model", "errors", "selection", "events", "preamble", "migrate",
@@ -47,7 +47,7 @@ _TRANSITIONS: Final = frozenset(("transitions", "always", "on done", "on error",
 
 
 def in_order(entries: Sequence[Entry], order: Sequence[str], *, is_inline: bool = False) -> list[Entry]:
-    """The entries of a mapping, those that the order does not name where it has `...`, or at the end."""
+    """The entries of a mapping in this order; keys that it does not name are put at its `...`, or at the end."""
     rest = order.index(_KEPT) if _KEPT in order else len(order)
     places = {key: place for place, key in enumerate(order)}
     if is_inline and "description" in places:
@@ -56,12 +56,12 @@ def in_order(entries: Sequence[Entry], order: Sequence[str], *, is_inline: bool 
 
 
 def key_of(entry: Entry) -> str:
-    """The key of an entry, "" where it is an alias."""
+    """The key of an entry; "" if the key is an alias."""
     return entry.key.text if isinstance(entry.key, Scalar) else ""
 
 
 def order_chart(root: Collection) -> None:
-    """Put the keys of all elements in order."""
+    """Sort the keys of all elements of a chart."""
     for entry in root.entries:
         if key_of(entry) == "statechart" and isinstance(entry.value, Collection):
             _ordered(entry.value, STATECHART)
@@ -134,7 +134,7 @@ def _each(value: object, order: Sequence[str]) -> None:
 
 
 def _mappings(value: object) -> list[Collection]:
-    """A mapping, or those in a list."""
+    """The value itself if it is a mapping, or the mappings in a list."""
     if not isinstance(value, Collection):
         return []
     if value.is_mapping:

@@ -1,4 +1,4 @@
-"""Writes a tree as YAML: two columns per level, one blank line at most, brackets kept while they fit on one line."""
+"""Writes a tree as YAML: two columns per level, at most one blank line, brackets only if they fit on one line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def lines_of(tree: SourceTree) -> Iterator[str]:
 
 
 def _block(value: Collection, indent: str) -> Iterator[str]:
-    """A collection with an entry per line, each at that indentation."""
+    """A collection with one entry per line, each at this indentation."""
     for number, entry in enumerate(value.entries):
         above = entry.above if number else _stripped(entry.above, end=False)
         yield from _comments(above, indent)
@@ -40,11 +40,11 @@ def _entry(entry: Entry, indent: str) -> Iterator[str]:
         yield from (f"{indent}{_STEP}{line}" if line else "" for line in lines)
     elif isinstance(value, Collection) and (line := on_one_line(value)) is None:
         marks = f" {value.marks}" if value.marks else ""
-        if entry.key is None:  # another entry may be the first one now
+        if entry.key is None:  # sorting may have put another entry first
             yield from _comments(taken_above(value), indent)
         inner = list(_block(value, indent + _STEP))
         if entry.key is None and not (marks or beside):
-            yield f"{head} {inner[0][len(indent + _STEP) :]}"  # a mapping begins beside its dash
+            yield f"{head} {inner[0][len(indent + _STEP) :]}"  # the mapping's first key is on the line of the dash
             yield from inner[1:]
         else:
             yield f"{head}{marks}{beside}"
@@ -63,8 +63,8 @@ def _one_line(value: Scalar | Alias, *, in_flow: bool = False) -> str:
 
 
 def on_one_line(value: Collection) -> str | None:
-    """A collection between brackets, None where it is to have a line per entry: it is written so, is too long, or
-    holds comments or a block."""
+    """A collection between brackets; None if it needs a line per entry: it was written so, is too long, or contains
+    comments or a block."""
     if value.entries and (not value.is_flow or value.has_comments):
         return None
     parts: list[str] = []
@@ -91,7 +91,7 @@ def _flow_part(value: Value) -> str | None:
 
 
 def _text_block(scalar: Scalar, indent: str, taken: int) -> tuple[str, Sequence[str]] | None:
-    """Header and lines of a text that is a block, or that is too long for its line; None for others."""
+    """Header and lines of a text that is a block, or is too long for its line; None for other texts."""
     marks = f"{scalar.marks} " if scalar.marks else ""
     if scalar.is_block:
         lines = block_lines(scalar)
@@ -108,7 +108,7 @@ def _comments(lines: Sequence[str], indent: str) -> Iterator[str]:
 
 
 def _stripped(lines: Sequence[str], *, end: bool = True) -> list[str]:
-    """Without blank lines at the beginning, and at the end."""
+    """The lines without blank lines at the beginning and, if `end`, at the end."""
     found = list(lines)
     while found and not found[0]:
         found.pop(0)
@@ -116,7 +116,7 @@ def _stripped(lines: Sequence[str], *, end: bool = True) -> list[str]:
 
 
 def _until_text(lines: Sequence[str]) -> list[str]:
-    """Without blank lines at the end."""
+    """The lines without blank lines at the end."""
     found = list(lines)
     while found and not found[-1]:
         found.pop()

@@ -1,4 +1,4 @@
-"""Single values as they are written: without quotes where every reader takes them for the same text, else with them."""
+"""Writes single values: without quotes if every YAML reader reads the same text, otherwise with quotes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def inline(scalar: Scalar, *, in_flow: bool) -> str:
 
 
 def folded(text: str, width: int) -> list[str] | None:
-    """A text as the lines of a folded block, None where folding would change it."""
+    """A text as the lines of a folded block; None if folding would change the text."""
     if not text or "\n" in text or text != " ".join(text.split(" ")) or not text.isprintable():
         return None
     if "  " in text or text != text.strip():
@@ -41,7 +41,7 @@ def folded(text: str, width: int) -> list[str] | None:
 
 
 def block_lines(scalar: Scalar) -> list[str] | None:
-    """The lines of a block without their indentation, None where it cannot be told."""
+    """The lines of a block without their indentation; None if the indentation is not certain."""
     if any(char.isdigit() for char in scalar.header):
         return None
     filled = [line for line in scalar.source if line.strip()]
@@ -55,7 +55,7 @@ def block_lines(scalar: Scalar) -> list[str] | None:
 
 @lru_cache(maxsize=4096)
 def _is_plain(text: str, in_flow: bool) -> bool:
-    """Whether readers of YAML 1.1 and 1.2 take it for that text without quotes."""
+    """Whether readers of YAML 1.1 and 1.2 read the unquoted text as this string."""
     if not text or not text.isprintable() or _RESOLVER.resolve(yaml.ScalarNode, text, (True, False)) != _STR:
         return False
     try:

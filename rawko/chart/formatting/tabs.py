@@ -1,6 +1,6 @@
-"""Tabs that stand for spaces: between a key and its value, before a comment, at the end of a line.
+"""Replaces tabs that are used as spaces: between a key and its value, before a comment, at the end of a line.
 
-The reader of charts takes them, where libyaml does; the scanner that knows all comments does not.
+The chart reader accepts them if it uses libyaml; the Python scanner that finds the comments does not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _BEFORE_COMMENT: Final = re.compile(r"^[^#\n]*", re.MULTILINE)
 
 
 def without_tabs(text: str) -> str:
-    """The same text of YAML with spaces for the tabs that are part of no value and no comment.
+    """The same YAML text with spaces instead of tabs, except in values and comments.
 
     Raises:
         YAMLError: The text is not YAML.

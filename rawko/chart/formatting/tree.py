@@ -1,8 +1,15 @@
-"""A YAML text as a tree of entries, each with the comments and blank lines that belong to it. Knows no charts.
+"""Reads YAML text as a tree of entries, each with its comments and blank lines. Knows nothing about charts.
 
-Which comment belongs to which entry: one on a line of its own to the entry below it, or, where that is indented less,
-to the end of the collection that it is indented as; one at the end of a line to the entry that ends there, or whose key
-does.
+A comment on a line of its own belongs to the entry below it; if that entry is indented less, it belongs to the end of
+the collection with the comment's indentation. A comment at the end of a line belongs to the entry, or the key, that
+ends there.
+
+    a: 1  # beside a
+    b:
+      c: 2
+      # at the end of the mapping of b
+    # above d
+    d: 3
 """
 
 from __future__ import annotations
@@ -23,11 +30,11 @@ class Scalar:
     """A single value.
 
     Attributes:
-        text: What it says.
+        text: The parsed text.
         style: None for plain, else one of `'`, `"`, `|`, `>`.
-        source: Its lines as they are written; of a block without the header.
-        header: Of a block: what follows its `|` or `>`.
-        marks: Anchor and tag as they are written, "" for none.
+        source: The lines as written; for a block, without its header.
+        header: For a block: the text after its `|` or `>`.
+        marks: Anchor and tag as written, or "".
     """
 
     text: str
@@ -38,13 +45,13 @@ class Scalar:
 
     @property
     def is_block(self) -> bool:
-        """Whether it is written with `|` or `>`."""
+        """Whether the value is written with `|` or `>`."""
         return self.style in ("|", ">")
 
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """`*name`."""
+    """An alias, `*name`."""
 
     name: str
 
@@ -54,7 +61,7 @@ class Collection:
     """A list or a mapping.
 
     Attributes:
-        is_flow: It is written between brackets.
+        is_flow: Whether it is written between brackets.
         below: Comments after its last entry; "" for a blank line.
     """
 
@@ -66,7 +73,7 @@ class Collection:
 
     @property
     def has_comments(self) -> bool:
-        """Whether comments stand in it."""
+        """Whether it contains comments."""
         return any(self.below) or any(
             any(entry.above) or entry.beside or (isinstance(entry.value, Collection) and entry.value.has_comments)
             for entry in self.entries
@@ -81,9 +88,9 @@ class Entry:
     """An item of a list, or a key and its value.
 
     Attributes:
-        key: None in a list.
-        above: Comments before it; "" for a blank line.
-        beside: The comment on its line, "" for none.
+        key: The key; None in a list.
+        above: Comments before the entry; "" for a blank line.
+        beside: The comment on its line, or "".
     """
 
     key: Scalar | Alias | None
@@ -97,8 +104,8 @@ class SourceTree:
     """A whole document.
 
     Attributes:
-        above: Comments before its `---`; None where it has none.
-        below: Comments after all of it.
+        above: Comments before its `---`; None if there is no `---`.
+        below: Comments after the root's value.
     """
 
     root: Value
@@ -107,7 +114,7 @@ class SourceTree:
 
 
 def read_tree(text: str) -> SourceTree:
-    """The tree of a text that is known to be one sound YAML document, nested no deeper than recursion can go."""
+    """The tree of one valid YAML document that is not nested too deep for recursion."""
     return _Reader(text).document()
 
 
@@ -119,7 +126,7 @@ class _Reader:
         self._text = text
         self._comments = Comments(text)
         self._events: Iterator[Any] = yaml.parse(text, Loader=yaml.SafeLoader)
-        self._columns = [-1]  # of the entries of the block collections that are open
+        self._columns = [-1]  # columns of the entries of all open block collections
 
     def document(self) -> SourceTree:
         next(self._events)  # the stream begins
@@ -132,7 +139,7 @@ class _Reader:
         return SourceTree(root, above, tuple(self._comments.rest()))
 
     def _value(self, event: Any) -> tuple[Value, int]:
-        """A value, and the line on which a comment beside it would stand."""
+        """A value, and the line at whose end its comment would be."""
         if isinstance(event, yaml.CollectionStartEvent):
             return self._collection(event)
         name, line = event.anchor, int(event.end_mark.line)
@@ -177,9 +184,9 @@ class _Reader:
         return found, line
 
     def _column(self, opened: Any, first: Any) -> int:
-        """From where on comments belong to a block collection, given its first entry's event.
+        """The first column at which comments belong to a block collection, whose first entry has this event.
 
-        Dashes may stand right below their key: a comment there is taken for one of the next key.
+        Dashes may be in the same column as their key; a comment in this column belongs to the next key.
         """
         if isinstance(opened, yaml.MappingStartEvent):
             return int(first.start_mark.column)
@@ -188,7 +195,7 @@ class _Reader:
         return int(max(dash, self._columns[-1] + 1))
 
     def _entry(self, into: Collection, event: Any) -> None:
-        """Read an entry, whose first event is given."""
+        """Read an entry that begins with this event."""
         if into.is_flow:
             self._late(into, event.start_mark.line)
         above = self._comments.above(event.start_mark.line)
@@ -200,7 +207,7 @@ class _Reader:
             key, event = named, next(self._events)
             if event.start_mark.line > line and not into.is_flow:
                 beside = self._comments.beside(line)
-        is_flow = getattr(event, "flow_style", True)  # of what is no collection, too
+        is_flow = getattr(event, "flow_style", True)  # also True for scalars and aliases
         value, line = self._value(event)
         if key is None:
             above += taken_above(value)
@@ -209,13 +216,13 @@ class _Reader:
         into.entries.append(Entry(key, value, above, beside))
 
     def _late(self, flow: Collection, line: int) -> None:
-        """Inside of brackets: a comment at the end of a line before that one is of the latest entry."""
+        """Assign a comment at the end of an earlier line inside brackets to the latest entry."""
         if flow.entries and not flow.entries[-1].beside:
             flow.entries[-1].beside = self._comments.before(line)
 
 
 def taken_above(value: Value) -> list[str]:
-    """Take the comments before the first entry of a list's item: they stand above its dash."""
+    """Remove and return the comments before the first entry of a list item: they are written above its dash."""
     if not isinstance(value, Collection) or not value.entries:
         return []
     first = value.entries[0]

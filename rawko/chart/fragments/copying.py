@@ -1,13 +1,13 @@
-"""Copies the state of a fragment for one use: values in place of parameters, names of its inside with the user's name.
+"""Copies the state of a fragment for one use: parameters are replaced by values, inner names get the user's name.
 
-For the state `fetching` with {within: 10m} and {late: broken}, of a fragment with the child `working`:
+For the state `fetching` with {within: 10m} and {late: broken}, and a fragment with the child `working`:
 
     initial: working                          initial: fetching.working
     after: {$within: $late}                   after: {10m: broken}
     transitions:                              transitions:
       - {event: done.invoke.fetch}              - {event: done.invoke.fetching.fetch}
 
-A key or an item whose value is a parameter with nothing (null) is left out.
+A key or item is left out if its value is a parameter whose value is null.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from rawko.chart.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 T = TypeVar("T", ScalarNode, SequenceNode, MappingNode)
 
 MAX_DEPTH: Final = 100
-"""The deepest nesting of what is expanded."""
+"""The deepest nesting of a copied state."""
 
 _ELEMENTS: Final[Mapping[Type, Element]] = MappingProxyType(
     {
@@ -63,7 +63,7 @@ _ELEMENTS: Final[Mapping[Type, Element]] = MappingProxyType(
 _OF_STATES: Final = frozenset((Type.TARGETS, Type.ENTRY, Type.OUTCOMES, Type.EXITS, Type.AFTER))
 _OF_EVENTS: Final = frozenset((Type.EVENT, Type.EVENTS, Type.RAISE, Type.SEND, Type.EMIT))
 _INSIDE: Final = {Type.AFTER: Type.OUTCOMES, Type.EXITS: Type.TARGETS}
-"""Of mappings whose keys are no words of the grammar: the type of their values."""
+"""For mappings whose keys are not keys of the grammar: the type of their values."""
 
 _REFERENCE: Final = re.compile(r"\$(\$|[a-z_][a-z0-9_]*)")
 _GENERATED: Final = re.compile(r"(done\.state|done\.invoke|error\.invoke|each\.invoke)\.(.+?)(\.\*)?")
@@ -74,7 +74,7 @@ class Copy:
     """One copy of a fragment's state.
 
     Args:
-        values: A node for each parameter and exit; None for nothing.
+        values: A node for each parameter and exit; None for null.
         state: Name of the state that uses the fragment.
     """
 
@@ -89,7 +89,7 @@ class Copy:
         """The state, without its name.
 
         Raises:
-            Unreadable: It cannot be copied; that is reported.
+            Unreadable: The state cannot be copied; the reason has been reported.
         """
         found = self._node(self._fragment.state, Type.STATE, 0)
         assert isinstance(found, MappingNode)
@@ -112,7 +112,7 @@ class Copy:
         for item in node.items:
             found = self._node(item, kind, depth + 1)
             if isinstance(item, ScalarNode) and isinstance(found, SequenceNode):
-                items += found.items  # a parameter that is a list stands for its items
+                items += found.items  # a parameter that is a list is replaced by its items
             elif found is not None:
                 items.append(found)
         return self._own(SequenceNode(items, node.line, node.column))
@@ -144,7 +144,7 @@ class Copy:
         return found
 
     def _is_local(self, element: Element, key: str, value: ScalarNode) -> bool:
-        """Whether a value is a name of the fragment's inside, which is renamed."""
+        """Whether a value is a name that is local to the fragment, and therefore renamed."""
         if (element is STATE and key == "name") or (element is INVOKE and key == "id"):
             return True
         if (element is SEND and key == "id") or (element is ACTION and key == "cancel"):
@@ -177,7 +177,7 @@ class Copy:
         return self._values[name]
 
     def _inserted(self, node: ScalarNode, name: str) -> str:
-        """A value inside a longer text."""
+        """The value of a parameter inside a longer text."""
         if name == "$":
             return "$"
         found = self._value(node, name)
@@ -202,7 +202,7 @@ class Copy:
         return f"{self._state}.{self._with_values(name)}"
 
     def _with_values(self, text: str) -> str:
-        """A name with the values of the parameters in it; what stands for no word stays, and is reported elsewhere."""
+        """A name with parameters replaced by their values; one without a text value stays and is reported elsewhere."""
 
         def value(found: re.Match[str]) -> str:
             node = self._values.get(found[1])
@@ -214,7 +214,7 @@ class Copy:
         return self._own(ScalarNode(text, node.style, node.tag, node.line, node.column), like=node)
 
     def _own(self, node: T, like: Node | None = None) -> T:
-        """Note the file of a new node."""
+        """Record the file of a new node."""
         self._kept.append(node)
         file = self._files.get(id(like), self._fragment.file) if like is not None else self._fragment.file
         self._files[id(node)] = file

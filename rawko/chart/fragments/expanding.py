@@ -1,8 +1,8 @@
-"""Expands the `use` of every state of a chart, on its nodes, so that all that reads a chart sees plain states.
+"""Expands the `use` of every state in the node tree of a chart, so that readers of charts see plain states.
 
-Rules of joining: the state's own keys stand before the fragment's. What is a list under one key in both is joined, own
-items first, so that the chart's own transitions are asked first; `after` and `meta` are joined key by key, the own
-`description` wins, and any other key must stand in one of them alone.
+Rules of joining: the state's own keys come before the fragment's. If both have a list under one key, the lists are
+joined, own items first, so that the chart's own transitions are tried first; `after` and `meta` are joined key by key,
+the own `description` wins, and any other key may be in only one of them.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _JOINED: Final = frozenset(
 )  # fmt: skip
 _MERGED: Final = frozenset(("after", "meta"))
 MAX_SHOWN: Final = 3
-"""Places of use in one message."""
+"""The most places of use that one message names."""
 MAX_USES: Final = 16
-"""How deep a fragment may use another."""
+"""The deepest nesting of fragments that use fragments."""
 
 
 class Expander:
     """Expands the fragments of one chart.
 
     Attributes:
-        files: Files of fragments that were read, from the chart's folder; those that are shipped are not among them.
-        uses: Where each fragment's file, as it stands in positions, is used.
+        files: Files of the fragments that were read, as paths from the chart's folder, without shipped ones.
+        uses: Positions at which each fragment's file is used, by the file's name in positions.
     """
 
     def __init__(self, reader: Reader, files: FragmentFiles, folder: str) -> None:
@@ -61,11 +61,11 @@ class Expander:
         self._state(node, (), None)
 
     def _state(self, state: Node, within: tuple[str, ...], user: Fragment | None) -> None:
-        """Expand a state and those inside it.
+        """Expand a state and all states inside it.
 
         Args:
             within: The fragments that the state comes from, the outermost first.
-            user: The last of them.
+            user: The innermost of them.
         """
         pending = [state]
         while pending:
@@ -142,7 +142,7 @@ class Expander:
         return None if defects else found
 
     def _values(self, use: UseDraft, fragment: Fragment) -> Mapping[str, Node | None]:
-        """A node for each parameter and exit; every mistake is reported before this fails."""
+        """A node for each parameter and exit; all mistakes are reported before Unreadable is raised."""
         before = len(self._reader.diagnostics)
         what = f"fragment {fragment.name!r}"
         self._refuse_unknown(use.arguments, fragment.parameters, f"is no parameter of {what}")
@@ -182,7 +182,7 @@ class Expander:
                 self._reader.report("invalid-use", key, message)
 
     def _check(self, node: Node, kind: str, what: str) -> None:
-        """Read an argument as its type says; what is wrong is told with the parameter's name."""
+        """Read an argument according to its type; defects are reported with the parameter's name."""
         before = len(self._reader.diagnostics)
         try:
             READERS[PARAMETER_TYPES[kind]](self._reader, node)
@@ -194,7 +194,7 @@ class Expander:
         ]
 
     def _note_file(self, node: Node, file: str) -> None:
-        """Note the file of a default, which is used as it stands."""
+        """Record the file of a default value, whose nodes are used without copying."""
         document = self._reader.document
         pending = [node]
         while pending:
@@ -273,7 +273,7 @@ def _may_be_nothing(reader: Reader, default: Node | None) -> bool:
 
 
 def with_uses(diagnostics: Iterable[Diagnostic], used: Mapping[str, Sequence[Position]]) -> list[Diagnostic]:
-    """The diagnostics; those in a fragment's file say where it is used, and are told once for all its uses."""
+    """The diagnostics; one in a fragment's file names the places of its use, and is reported once for all uses."""
     found: dict[tuple[str, Position, str], Diagnostic] = {}
     for one in diagnostics:
         places = list(dict.fromkeys(used.get(one.position.file, ())))

@@ -1,6 +1,6 @@
-"""Where the texts of fragments come from: those that are shipped by their names, others from the folder of the chart.
+"""Reads the texts of fragments: shipped ones by name, others from the folder of the chart.
 
-A path never leads out of that folder. Callers that read projects give their own reader of files.
+A path never leads out of that folder. Callers that read projects pass their own file reader.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from rawko.chart.source.composer import MAX_CHARS, decode
 from rawko.named_files import is_pipe, near_path
 
 FragmentFiles: TypeAlias = Callable[[str], str]
-"""The text of a file by its path from the chart's folder, with slashes. Raises FragmentUnreadable."""
+"""Returns the text of a file, given its path from the chart's folder, with slashes. Raises FragmentUnreadable."""
 
 SUFFIXES: Final = (".yaml", ".yml")
 _MAX_BYTES: Final = MAX_CHARS
 
 
 class FragmentUnreadable(ValueError):
-    """A fragment cannot be found or read. The message says why, and what is accepted."""
+    """A fragment cannot be found or read. The message contains the reason and the accepted values."""
 
 
 def shipped_fragments() -> tuple[str, ...]:
@@ -35,7 +35,7 @@ def shipped_fragment(name: str) -> Path:
     """The file of a shipped fragment.
 
     Raises:
-        FragmentUnreadable: There is none with that name.
+        FragmentUnreadable: No fragment of this name is shipped.
     """
     names = shipped_fragments()
     if name not in names:
@@ -45,15 +45,15 @@ def shipped_fragment(name: str) -> Path:
 
 
 def is_path(name: str) -> bool:
-    """Whether a fragment is named by its file."""
+    """Whether the name of a fragment is the path of its file."""
     return name.endswith(SUFFIXES)
 
 
 def from_folder(path: str, folder: str) -> str:
-    """A path that is written in a file of `folder`, from the chart's folder.
+    """The path from the chart's folder for a path written in a file of `folder`.
 
     Raises:
-        FragmentUnreadable: It leads out of the chart's folder.
+        FragmentUnreadable: The path leads out of the chart's folder.
     """
     found = posixpath.normpath(posixpath.join(folder, path))
     if "\\" in path or "\0" in path or found.startswith(("/", "../")) or found == "..":
@@ -63,7 +63,7 @@ def from_folder(path: str, folder: str) -> str:
 
 
 def files_in(folder: Path) -> FragmentFiles:
-    """The files of a folder. Links that lead out of it are refused, and so is what is no regular file."""
+    """A reader of the files in a folder. It refuses links that lead out of the folder, pipes and folders."""
 
     def read(name: str) -> str:
         path = folder / name
@@ -88,7 +88,7 @@ def files_in(folder: Path) -> FragmentFiles:
 
 
 def no_files(name: str) -> str:
-    """For a chart that is a text: it has no folder.
+    """The file reader for a chart that is only a text and has no folder.
 
     Raises:
         FragmentUnreadable: Always.

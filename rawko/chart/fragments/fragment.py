@@ -42,9 +42,9 @@ PARAMETER_TYPES: Final[Mapping[str, Type]] = MappingProxyType(
     }
 )
 IN_TEXTS: Final = frozenset(("actor", "boolean", "count", "delay", "event", "guard", "name", "text"))
-"""Types of parameters whose values can stand inside a longer text."""
+"""Types of parameters whose values may be inside a longer text."""
 STATE_PARAMETER: Final = "state"
-"""Stands in every fragment for the name of the state that uses it."""
+"""The parameter that every fragment has: the name of the state that uses it."""
 _REFERENCE: Final = re.compile(r"[a-z_][a-z0-9_]*")
 
 FRAGMENT_DOCUMENT: Final = Element(
@@ -82,7 +82,7 @@ PARAMETER: Final = Element(
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter: the name of its type, and its default; None where the chart must give a value."""
+    """A parameter: the name of its type, and its default; None if the chart must give a value."""
 
     type: str
     default: Node | None = None
@@ -90,12 +90,12 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A fragment's file, read.
+    """The content of a fragment's file.
 
     Attributes:
-        file: In positions.
-        path: From the chart's folder; "" for a shipped one.
-        states, invocations, sends: Names that its state has inside, which are renamed where it is used.
+        file: Name of the file in positions.
+        path: Path from the chart's folder; "" for a shipped fragment.
+        states, invocations, sends: Names inside the fragment's state, which are renamed for each use.
     """
 
     name: str
@@ -110,15 +110,15 @@ class Fragment:
 
     @property
     def references(self) -> tuple[str, ...]:
-        """What can stand behind a `$` in its state."""
+        """The names that may follow a `$` in its state."""
         return (*self.parameters, *self.exits, STATE_PARAMETER)
 
 
 def read_fragment(text: str, *, file: str, path: str, is_trusted: bool) -> tuple[Fragment | None, list[Diagnostic]]:
-    """A fragment and the defects of its file; None where it cannot be used.
+    """A fragment and the defects of its file; None if it cannot be used.
 
     Raises:
-        ChartSyntaxError: The text is not YAML that is accepted.
+        ChartSyntaxError: The text is not YAML that the chart language accepts.
     """
     document = compose(text, file)
     reader = Reader(document, READERS, is_trusted=is_trusted)
@@ -158,7 +158,7 @@ def _parameters(reader: Reader, node: MappingNode | None) -> dict[str, Parameter
 
 
 def _parameter(reader: Reader, node: Node) -> Parameter:
-    """A type alone, or a mapping with it."""
+    """A parameter from its type, or from a mapping with the type."""
     if isinstance(node, ScalarNode):
         return Parameter(_type(reader, node))
     mapping = reader.mapping(node, "the type of a parameter, or a mapping with 'type' and 'default'")
@@ -197,12 +197,12 @@ def _check_name(reader: Reader, key: ScalarNode) -> None:
 
 
 def is_nothing(reader: Reader, node: Node) -> bool:
-    """Whether a value is null: then what it would stand for is left out."""
+    """Whether a value is null, so that the key or item that it is for is left out."""
     return isinstance(node, ScalarNode) and node.is_plain and reader.value(node) is None
 
 
 class _Names:
-    """The names of states, invocations and delayed sends in the state of a fragment."""
+    """Collects the names of states, invocations and delayed sends in the state of a fragment."""
 
     def __init__(self, state: MappingNode) -> None:
         self.states: set[str] = set()

@@ -1,4 +1,4 @@
-"""A reader of charts whose states come from several files: each defect stands in the file that was written wrong."""
+"""A reader for charts whose states come from several files: each defect gets the file that contains it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rawko.chart.source.nodes import Node, ScalarNode
 
 
 class ExpandedReader(Reader):
-    """Knows the file of each node that was copied from a fragment."""
+    """A reader that knows the file of each node copied from a fragment."""
 
     def position(self, node: Node) -> Position:
         return Position(self.document.files.get(id(node), self.document.file), node.line, node.column)
 
     def locate(self, node: ScalarNode) -> Callable[[int], Position]:
-        """As of any reader; in a fragment, whose lines are not at hand, the start of the scalar."""
+        """As in `Reader`; in a fragment, whose text is not available, always the start of the scalar."""
         if id(node) in self.document.files:
             return lambda offset: self.position(node)
         return super().locate(node)

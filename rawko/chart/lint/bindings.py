@@ -1,4 +1,4 @@
-"""Rules about a chart and its bindings: every name that the chart uses must be bound."""
+"""Rules about a chart and its bindings: every name that the chart uses must be bound, and bindings should be used."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def needed_names(chart: Chart) -> Iterator[Needed]:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A name that is bound, and where its function stands."""
+    """A bound name, and the position of its function."""
 
     kind: str
     name: str

@@ -1,4 +1,4 @@
-"""Which event descriptors match an event, and which events the interpreter makes."""
+"""Finds the event descriptors that match an event, and lists the events that the interpreter creates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ GENERATED = ("after.", "done.", "each.", "error.", "rawko.")
 
 
 def descriptors(event: str) -> Iterator[str]:
-    """Every descriptor that matches an event name, or that matches all events of a descriptor: itself first."""
+    """Every descriptor that matches an event, or all events of a descriptor; the given one first.
+
+    "job.done"    job.done, job.done.*, job.*, *
+    """
     yield event
     parts = event.removesuffix(".*").split(".")
     for end in range(len(parts), 0, -1):

@@ -1,4 +1,4 @@
-"""Rules about events: which are declared, handled, raised or withdrawn without a counterpart."""
+"""Rules about events that are declared, handled, raised or cancelled without a counterpart."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def _own_events(chart: Chart) -> Iterator[tuple[RaiseAction | SendAction, str]]:
 
 
 def unsent_events(chart: Chart) -> Iterator[Diagnostic]:
-    """Report transitions on ends of invocations and states, and on timers, that the chart does not have.
+    """Report transitions on events of invocations, states and timers that the chart does not have.
 
-    An action may begin an invocation by an id of its own (`spawn`): where the chart names actions, an id must be near
-    another one. Of charts that other programs wrote, ids are made while they run.
+    Actions may start invocations with ids of their own (`spawn`). So if the chart calls actions, an unknown id is
+    reported only if it is similar to a known one. Imported charts are not checked: their ids are created at run time.
     """
     if chart.has_code or chart.errors == "scxml":
         return
@@ -90,7 +90,7 @@ def unsent_events(chart: Chart) -> Iterator[Diagnostic]:
 
 
 def unknown_cancels(chart: Chart) -> Iterator[Diagnostic]:
-    """Report cancels of ids that no send has, unless the chart has code, which may send."""
+    """Report cancels of an id that no send has, unless the chart has Python code, which may send."""
     actions = [done.action for done in walk.actions(chart)]
     if any(isinstance(action, CodeAction) for action in actions):
         return
@@ -102,7 +102,7 @@ def unknown_cancels(chart: Chart) -> Iterator[Diagnostic]:
 
 
 class _Handled:
-    """The events that transitions name."""
+    """The events that transitions handle."""
 
     def __init__(self, chart: Chart) -> None:
         self._descriptors = {event for transition in chart.transitions for event in transition.events}

@@ -1,4 +1,4 @@
-"""Rules about ends: states that never finish, finals that tell nothing, and histories with actions."""
+"""Rules about ends: states that never finish, final states without output, and history states with actions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def silent_histories(chart: Chart) -> Iterator[Diagnostic]:
 
 
 def silent_finals(chart: Chart) -> Iterator[Diagnostic]:
-    """Report ends of a machine that say nothing, where others of its ends have an output."""
+    """Report final states of the machine without output if another final state of the machine has an output."""
     ends = [chart[name] for name in chart[chart.root].children if chart[name].kind == "final"]
     telling = next((state for state in ends if state.output is not None), None)
     if telling is None or chart[chart.root].output is not None:

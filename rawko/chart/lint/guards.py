@@ -1,4 +1,4 @@
-"""Rules about the order of guards: transitions that are never taken, and states that no guard may let be left."""
+"""Rules about the order of guards: transitions that are never taken, and states in which a machine may be stuck."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rawko.chart.lint.descriptors import descriptors
 from rawko.chart.lint.rules import finding
 
 MAX_EARLIER = 16
-"""Guards of earlier transitions for one event that a later one is compared with."""
+"""The most guards of earlier transitions for one event with which a later guard is compared."""
 
 
 def shadowed_transitions(chart: Chart) -> Iterator[Diagnostic]:
-    """Report transitions that are never taken: an earlier one of the same state is, whenever theirs could be."""
+    """Report transitions that are never taken, because an earlier transition of the same state is taken instead."""
     for state in chart:
         yield from _shadowed(state)
 
@@ -54,12 +54,12 @@ _EVENTLESS = ""
 
 
 def _covering(winners: dict[str, Transition], event: str) -> Transition | None:
-    """The transition of `winners`, by descriptor, that takes every event that `event` (a descriptor) matches."""
+    """The transition in `winners` that takes every event that the descriptor `event` matches; None if there is none."""
     return next((winners[each] for each in _descriptors(event) if each in winners), None)
 
 
 def _implying(guarded: dict[str, list[Transition]], event: str, guard: Guard) -> list[Transition]:
-    """Earlier transitions one of which is taken whenever the guard holds; none if it may hold alone."""
+    """Earlier transitions of which one is taken whenever the guard is true; empty if the guard may be true alone."""
     earlier = [
         each
         for descriptor in _descriptors(event)
@@ -81,11 +81,11 @@ def _guard(transition: Transition) -> Guard:
 
 
 TRANSIENT = "transient"
-"""Tag of states that must be exited in the macrostep that enters them."""
+"""Tag of states that must be left in the macrostep that enters them."""
 
 
 def undecided_transients(chart: Chart) -> Iterator[Diagnostic]:
-    """Report states with the tag `transient` in which a machine can stay: all eventless transitions have guards."""
+    """Report states with the tag `transient` in which a machine can stay: all eventless transitions may be refused."""
     for state in chart:
         if TRANSIENT not in state.tags:
             continue
@@ -98,10 +98,10 @@ def undecided_transients(chart: Chart) -> Iterator[Diagnostic]:
 
 
 def undecided_choices(chart: Chart) -> Iterator[Diagnostic]:
-    """Report states that only `always` leaves, where all its guards may be false and nothing can change that.
+    """Report states that only `always` can leave, if all its guards may be false and nothing can change their values.
 
-    A state beside others, in a parallel one, may wait for them, and one below a state with actions of its own for
-    those: neither is asked.
+    States in a parallel state are not checked, because another region may change the values; nor are states whose
+    ancestor has invocations, or transitions that are eventless or targetless.
     """
     for state in chart:
         ways = [each for each in state.transitions if not each.events and each.targets]
@@ -122,7 +122,7 @@ def undecided_choices(chart: Chart) -> Iterator[Diagnostic]:
 
 
 def _may_leave(state: State) -> bool:
-    """Whether a state above may lead on, or change what a guard below it finds, while its child waits."""
+    """Whether an ancestor may leave the state, or change the values that its guards read."""
     return (
         state.kind == "parallel"
         or bool(state.invoke)
@@ -131,7 +131,7 @@ def _may_leave(state: State) -> bool:
 
 
 def is_decided(guards: Sequence[Guard | None]) -> bool:
-    """Whether one of these guards is always true, whatever the others are; None is no guard."""
+    """Whether at least one of these guards is true for any values of their atoms; None stands for no guard."""
     if any(map(walk.is_always_true, guards)):
         return True
     return len(guards) <= MAX_EARLIER and is_implied(None, [Constant(True) if g is None else g for g in guards])

@@ -1,4 +1,4 @@
-"""Rules about invocations: ends that nothing handles for sure, and those that no event can stop."""
+"""Rules about invocations: ends that may not be handled, and invocations that no event can stop."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rawko.chart.lint.guards import is_decided
 from rawko.chart.lint.rules import finding
 
 CHILD = "child"
-"""Tag of the root of a machine that only other machines start, which also stop it."""
+"""Tag of the root of a machine that only other machines start and stop."""
 
 
 def unhandled_failures(chart: Chart) -> Iterator[Diagnostic]:
-    """Report invocations whose failure no transition handles, in their state or an ancestor."""
+    """Report invocations whose failure is handled neither in their state nor in an ancestor."""
     handled = {state.name: {event for each in state.transitions for event in each.events} for state in chart}
     for state in chart:
         around = (state.name, *chart.ancestors(state.name))
@@ -27,11 +27,11 @@ def unhandled_failures(chart: Chart) -> Iterator[Diagnostic]:
 
 
 def uncancellable_invocations(chart: Chart) -> Iterator[Diagnostic]:
-    """Report invocations that neither an event nor a time limit stops: each, in a chart that an event ends elsewhere;
-    in others the first.
+    """Report invocations that neither an event nor a time limit stops: all of them, if an event can end the machine in
+    other states; otherwise only the first one.
 
-    A chart none of whose events leads to an end may be one that its parent stops: where its root has the tag `child`,
-    it is not asked.
+    If no event leads to a final state of the machine, its parent may be meant to stop it: a root with the tag `child`
+    is not reported.
     """
     ends = _ends(chart)
     endless = list(_unstopped(chart))
@@ -56,7 +56,7 @@ def _ends(chart: Chart) -> set[str]:
 
 
 def _unstopped(chart: Chart) -> Iterator[Invoke]:
-    """Invocations that end by themselves or not at all."""
+    """Invocations that no event and no time limit can stop."""
     leaving = {state.name: any(_leads_out(each) for each in state.transitions) for state in chart}
     for state in chart:
         around = (state.name, *chart.ancestors(state.name))
@@ -74,10 +74,10 @@ def _unstopped(chart: Chart) -> Iterator[Invoke]:
 
 
 def undecided_results(chart: Chart) -> Iterator[Diagnostic]:
-    """Report ends of invocations that guards may refuse everywhere: the result is lost, the failure ends the machine.
+    """Report ends of invocations that all guards may refuse: the result is lost, or the failure ends the machine.
 
-    A lost result may be meant where something else leads on: a timer, a person's event other than one that ends the
-    machine, a state beside it. There only failures are asked for.
+    A lost result may be intended if the machine can go on in another way: by a timer, by an event of a person that does
+    not end the machine, or in another region. In that case only failures are reported.
     """
     ends = _ends(chart)
     handlers = {state.name: _by_descriptor(state) for state in chart}

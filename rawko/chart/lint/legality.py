@@ -1,4 +1,4 @@
-"""Rules without which a chart has no meaning: applied when it is loaded; all findings are errors."""
+"""Rules that a chart must fulfil to have a meaning: applied when it is loaded; all findings are errors."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def _together(chart: Chart, names: tuple[str, ...], marks: list[Position]) -> It
 
 
 def _clash(chart: Chart, target: str, taken: dict[str, tuple[str, str]], targets: set[str]) -> str:
-    """Why a target cannot be entered together with the earlier ones; "" if it can, and then it is added to them.
+    """The reason why a target cannot be entered together with the earlier ones; "" if it can: it is then added to them.
 
-    `taken` maps each state above an earlier target to the child below which that target lies, and to that target.
+    `taken` maps each ancestor of an earlier target to (its child on the path to that target, that target).
     """
     if target in targets:
         return f"targets {target!r} and {target!r} are the same"
@@ -189,7 +189,7 @@ def _siblings(chart: Chart, state: State) -> list[str]:
 
 def _state_tests(chart: Chart) -> Iterator[Diagnostic]:
     for guard in walk.conditions(chart):
-        if type(guard) is GuardCall:  # most are, and name no state
+        if type(guard) is GuardCall:  # most guards are plain calls, which name no state
             continue
         for leaf in walk.leaves(guard):
             if isinstance(leaf, InState) and leaf.state not in chart:
@@ -223,7 +223,7 @@ def _migrations(chart: Chart) -> Iterator[Diagnostic]:
             message = f"a migration leads from version {version!r}, {why}; accepted: each earlier version once"
             yield finding("invalid-migration", migration.position, message)
         seen.add(version)
-        if place == len(chart.migrations) - 1:  # where earlier ones lead to, the chart no longer says
+        if place == len(chart.migrations) - 1:  # other targets are states of versions that are unknown here
             for move in (move for moves in migration.states.values() for move in moves):
                 yield from _wrong_move(chart, move)
 

@@ -1,4 +1,4 @@
-"""What `lint_chart` tells of a chart that loads: the warnings of all rules."""
+"""`lint_chart`: applies all rules to a chart that loads."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Rules about loops that nothing ends: a machine goes round by results and timers alone, and calls an actor each time.
+"""Rules about endless loops: machines that repeat states by results and timers only, and call an actor each time.
 
-    calling  on error: waiting          every failure leads back to the call, the thousandth as the first:
-    waiting  after: {2s: calling}       a guard that counts the tries, or an event, ends it
+    calling  on error: waiting          every failure leads back to the call, however many there were
+    waiting  after: {2s: calling}       a guard that counts the tries would end it, or a state that waits for an event
 
-A loop is reported where none of its transitions has a guard, and none comes after a guarded one for the same event:
-then nothing in the chart can end it. Whether a guard that is there ends a loop is a question of the guard.
+A loop is reported if none of its transitions has a guard or follows a guarded transition for the same event, because
+then nothing in the chart can end it. Whether an existing guard ends a loop is not checked.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from rawko.chart.lint.descriptors import descriptors
 from rawko.chart.lint.rules import finding
 
 MAX_STEPS = 20_000
-"""Steps and states that are looked at; a chart with more is not asked about its loops."""
+"""The most steps and states that are examined; in a larger chart, loops are not reported."""
 MAX_VISITS = 200_000
-"""Of states, in search of ways back."""
+"""The most states that are visited by all searches for paths back."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """From the states entered by one transition to those entered by the next.
+    """A step from the states that one transition enters to those that the next one enters.
 
     Attributes:
-        invoke: Id of the invocation whose result it is; "" for a timer, the end of a state, or no event.
+        invoke: Id of the invocation whose result causes the step; "" for a timer, the end of a state, or no event.
     """
 
     target: str
@@ -40,7 +40,7 @@ class _Step:
 
 
 def unbounded_loops(chart: Chart) -> Iterator[Diagnostic]:
-    """Report loops without a guard or an event of the outside in which an actor is called again and again."""
+    """Report loops without guards and without external events in which an actor is called again and again."""
     if not any(state.invoke for state in chart):
         return
     steps = _Steps(chart).by_state
@@ -73,10 +73,10 @@ def _found(step: _Step, way: list[str]) -> Diagnostic:
 
 
 class _Steps:
-    """The steps that are taken for certain, by the state that is entered before them.
+    """The steps that are certainly taken, by the state that is active before them.
 
     Attributes:
-        by_state: Of each state with an invocation, and of all that follow; empty where that is too much.
+        by_state: Steps of states with invocations and of all states that follow; empty if there are too many.
     """
 
     def __init__(self, chart: Chart) -> None:
@@ -98,7 +98,7 @@ class _Steps:
             pending.extend(step.target for step in leaving)
 
     def _leaving(self, active: list[str]) -> Iterator[_Step]:
-        """The steps out of these active states: without event, or by what comes of itself."""
+        """The steps out of these active states: eventless, or by ends of invocations, timers and ends of states."""
         if any(_EVENTLESS in self._first_of(name) for name in active):
             yield from self._step(active, _EVENTLESS)
             return
@@ -113,7 +113,7 @@ class _Steps:
                 yield from self._step(active, f"done.state.{state.parent}")
 
     def _step(self, active: list[str], event: str, invoke: str = "", *, is_failure: bool = False) -> Iterator[_Step]:
-        """The one that is taken when the event comes, unless it has a guard, or another one with a guard before it."""
+        """The step that the event certainly causes; none if its transition has a guard or follows a guarded one."""
         asked = (event,) if event == _EVENTLESS else tuple(descriptors(event))
         for name in active:
             firsts = self._first_of(name)
@@ -125,7 +125,7 @@ class _Steps:
                 return
 
     def _first_of(self, name: str) -> dict[str, tuple[int, Transition]]:
-        """By event descriptor: the first transition of a state that is asked, with its place in the order."""
+        """The first transition for each event descriptor, in a state's order of priority, and its place there."""
         if name not in self._firsts:
             firsts: dict[str, tuple[int, Transition]] = {}
             ordered = sorted(self._chart[name].transitions, key=lambda each: -each.priority)
@@ -138,11 +138,11 @@ class _Steps:
 
 
 _EVENTLESS = ""
-"""The key of transitions without an event."""
+"""Key of eventless transitions."""
 
 
 def _active(chart: Chart, name: str) -> list[str]:
-    """`name`, what is entered with it by default, and the states around it: the innermost first."""
+    """The states that are active after `name` is entered: default descendants and ancestors, innermost first."""
     inside: dict[str, None] = {}
     pending = [name]
     while pending:
@@ -162,14 +162,14 @@ def _active(chart: Chart, name: str) -> list[str]:
 
 
 class _Ways:
-    """The shortest ways along steps, as far as the work for all of them together has a bound."""
+    """Finds shortest paths along steps; all searches together are limited to `MAX_VISITS`."""
 
     def __init__(self, steps: Mapping[str, Sequence[_Step]]) -> None:
         self._steps = steps
         self._left = MAX_VISITS
 
     def shortest(self, start: str, goal: str) -> list[str]:
-        """From `start` to `goal`, both included; empty if there is no way."""
+        """The path from `start` to `goal`, both included; empty if there is no path."""
         before: dict[str, str | None] = {start: None}
         queue = [start]
         for name in queue:

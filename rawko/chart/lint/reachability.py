@@ -12,7 +12,7 @@ from rawko.chart.lint.rules import finding
 
 
 def unreachable_states(chart: Chart) -> Iterator[Diagnostic]:
-    """Report unreachable states; of nested ones only the outermost."""
+    """Report unreachable states; inside an unreachable state, no further ones are reported."""
     found = reached(chart)
     for state in chart:
         if state.name in found or state.parent is None or state.parent not in found:
@@ -23,7 +23,7 @@ def unreachable_states(chart: Chart) -> Iterator[Diagnostic]:
 
 def reached(chart: Chart) -> set[str]:
     """States that some sequence of events can make active, if guards may have any outcome (except constant false);
-    history states that are targets; and where machines of earlier versions are brought."""
+    history states that are targets; and the targets of migrations."""
     by_default = entered_by_default(chart)
     found: set[str] = set()
     migrated = (move.target for each in chart.migrations[-1:] for moves in each.states.values() for move in moves)
@@ -45,7 +45,7 @@ def reached(chart: Chart) -> set[str]:
 
 
 def _inside(chart: Chart, state: State, by_default: set[str]) -> tuple[str, ...]:
-    """The states that entering a state may enter by default. For a parallel parent, the entered region is any."""
+    """The states that a state enters by default."""
     if state.is_history:
         return state.memory or (() if state.parent is None else chart[state.parent].initial)
     if state.kind == "parallel":
@@ -54,7 +54,7 @@ def _inside(chart: Chart, state: State, by_default: set[str]) -> tuple[str, ...]
 
 
 def _regions_beside(chart: Chart, transition: Transition) -> Iterator[str]:
-    """Regions of the parallel states around a target: they are entered together with it."""
+    """Parallel ancestors of a target: all their regions are entered together with the target."""
     for target in transition.targets:
         for ancestor in chart.ancestors(target):
             if chart[ancestor].kind == "parallel":
@@ -62,7 +62,7 @@ def _regions_beside(chart: Chart, transition: Transition) -> Iterator[str]:
 
 
 def eventless_cycles(chart: Chart) -> Iterator[Diagnostic]:
-    """Report cycles of eventless transitions that are always taken: each is its state's first, without a guard."""
+    """Report cycles of eventless transitions that are always taken: each is its state's first and has no guard."""
     certain = {state.name: first for state in chart if (first := _certain(state)) is not None}
     seen: set[str] = set()
     for start in certain:

@@ -1,4 +1,4 @@
-"""A rule about transitions that stand in every state of a parent, where the parent could have them once."""
+"""A rule about transitions that every child of a state repeats, although the parent could have them once."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rawko.chart.lint import walk
 from rawko.chart.lint.rules import finding
 
 LEAST_STATES: Final = 3
-"""Of two states that do the same, each may say it."""
+"""The least number of children; two states may repeat a transition."""
 
 
 def repeated_transitions(chart: Chart) -> Iterator[Diagnostic]:
-    """Report transitions that every child of a compound state has, final and history states left out."""
+    """Report transitions that every child of a compound state has, except final and history states."""
     for parent in chart:
         if parent.kind == "compound":
             yield from _repeated(chart, parent)
@@ -38,7 +38,7 @@ def _repeated(chart: Chart, parent: State) -> Iterator[Diagnostic]:
 
 
 def _key(transition: Transition) -> tuple[Any, ...]:
-    """All that a transition does. Actions and guards are compared as they are written."""
+    """All parts of a transition that affect its meaning. Actions and guards are compared as written."""
     return (
         transition.events,
         transition.targets,
@@ -51,8 +51,8 @@ def _key(transition: Transition) -> tuple[Any, ...]:
 
 
 def _means_the_same(chart: Chart, transition: Transition, inside: set[str]) -> bool:
-    """Whether the parent could have it: a target inside of it would be reached by way of leaving the parent, but for
-    the root, which is never left."""
+    """Whether the parent could have the transition instead: for a target inside, the parent would be exited and entered
+    again, except if it is the root, which is never exited."""
     if transition.origin != "transitions" or transition.internal:
         return False
     return chart.root in inside or inside.isdisjoint(transition.targets)

@@ -101,7 +101,7 @@ def _takes(descriptor: str, name: str) -> bool:
 
 
 def _comes_by(chart: Chart, outer: str, inner: str, event: str | None) -> bool:
-    """Whether a leaf may be active beside the inner state, below which nothing certainly fires up to the outer one."""
+    """Whether a leaf may be active in another region, with no transition that certainly fires up to the outer state."""
     path = (inner, *chart.ancestors(inner))
     for child, parent in pairwise(path):
         if chart[parent].kind == "parallel":
@@ -117,7 +117,7 @@ def _comes_by(chart: Chart, outer: str, inner: str, event: str | None) -> bool:
 
 
 def _lets_pass(chart: Chart, top: str, event: str | None) -> bool:
-    """Whether for some leaf below, no transition certainly fires up to this state."""
+    """Whether for some leaf below `top`, no transition from the leaf up to `top` certainly fires."""
     waiting = [top]
     while waiting:
         name = waiting.pop()

@@ -1,4 +1,4 @@
-"""SCXML (W3C, 2015), in (`import_scxml`) and out (`export_scxml`): without a data model, or with Python's."""
+"""SCXML (W3C, 2015): `import_scxml` and `export_scxml`, without a data model or with Python's."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
     for x in each(xs): ...        ->  <foreach array="xs" item="x">...
     n = len(xs); print(n)         ->  <script>n = len(xs); print(n)</script>
 
-Code without its own element, or whose element would not give the same code when read again, is written as `<script>`,
-which always preserves it.
+Code that has no element of its own is written as `<script>`, which always preserves it; so is code whose element would
+not give the same code when it is read again.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _name(target: ast.expr) -> str:
 
 
 def xml_of(value: ast.expr) -> str | None:
-    """The text of `xml('...')`, unchanged."""
+    """The XML text inside a call `xml('...')`, in document form; None for other expressions."""
     match value:
         case ast.Call(ast.Name("xml"), [ast.Constant(str(text))], []):
             return inline(text)

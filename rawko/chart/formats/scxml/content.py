@@ -94,7 +94,7 @@ def block(source: Source, element: XmlElement) -> tuple[Action, ...]:
 
 
 def _is_plain(element: XmlElement) -> bool:
-    """Whether an element has the same meaning without a data model."""
+    """Whether the element has the same meaning with and without a data model."""
     given = element.attributes
     match element.tag:
         case "raise" | "cancel":

@@ -171,7 +171,7 @@ class _Writer(ContentWriter):
         return element("transition", attributes, self.actions(transition.actions))
 
     def _is_of_the_root(self, transition: Transition) -> bool:
-        """Whether it is a transition of the root. The root is never exited; in SCXML it needs `internal` for that."""
+        """Whether SCXML needs `internal` here: the transition's source is the root, which a chart never exits."""
         return transition.source == self._chart.root and is_internal(self._chart, transition)
 
     def _descriptor(self, transition: Transition, event: str) -> str:
@@ -259,7 +259,7 @@ _TAGS: dict[str, tuple[str, dict[str, str]]] = {
 
 
 def _in(guard: Guard, ids: dict[str, str]) -> str:
-    """The text of a guard, with SCXML's `In('id')` for `in_state('name')`."""
+    """The text of a guard in SCXML's spelling: `In('id')` instead of `in_state('name')`."""
     text = format_guard(guard)
     for leaf in leaves(guard):
         if isinstance(leaf, InState):

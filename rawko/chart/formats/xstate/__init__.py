@@ -1,4 +1,4 @@
-"""XState v5 machine JSON, in (`import_xstate`) and out (`export_xstate`). What maps to what: docs/formats.md."""
+"""XState v5 machine JSON: `import_xstate` and `export_xstate`. docs/formats.md lists how features correspond."""
 
 from __future__ import annotations
 
