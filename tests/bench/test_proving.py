@@ -19,7 +19,7 @@ from rawko.proving.budgets import Budget
 from rawko.proving.reduction.split import SplitExploration, explore_split
 from rawko.proving.reduction.verdicts import check_all
 from tests.formats.xstate_node import NoXState, installed_xstate
-from tests.proving.region_charts import grid
+from tests.proving.reduction.region_charts import grid
 
 REGIONS, STATES = 8, 3
 COUNT = STATES**REGIONS

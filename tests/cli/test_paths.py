@@ -11,8 +11,8 @@ import pytest
 import typer
 
 from rawko.cli.commands.application import application
+from tests.cli.authoring.test_simulate import DOOR
 from tests.cli.shell import Shell, call, says
-from tests.cli.test_simulate import DOOR
 
 PATHS = frozenset({"FILE", "DIR", "FOLDER", "CHART", "CHART...", "FILE.html", "TASKS"})
 """What arguments and options that take a path are called in the help."""

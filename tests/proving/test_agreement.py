@@ -19,7 +19,7 @@ from rawko.proving import ControlSystem, Exploration, SystemState, check_propert
 from rawko.proving.bounds import NO_BOUNDS
 from rawko.proving.script import Repeated, Script, scripted_bindings
 from tests.interpreter import strategies
-from tests.proving.region_charts import grid, is_replayed, region_charts
+from tests.proving.reduction.region_charts import grid, is_replayed, region_charts
 
 MAX_STATES = 40
 

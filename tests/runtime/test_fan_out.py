@@ -24,7 +24,7 @@ from rawko.runtime import Actor, ActorFailed
 from rawko.runtime.journal import MemoryJournal
 from rawko.runtime.replay.replay import replay
 from rawko.runtime.session import Session
-from tests.runtime.surviving_fan_out import ITEMS
+from tests.runtime.durable.surviving_fan_out import ITEMS
 
 
 def chart_with(*lines: str) -> Chart:
@@ -378,7 +378,7 @@ def test_an_item_that_has_ended_keeps_its_result_in_a_restored_machine(ends: lis
 @pytest.mark.slow
 def test_nothing_is_lost_or_done_twice_by_kill_9(tmp_path: Path) -> None:
     """A process is killed while items run; the next goes on, and each item is done once."""
-    words = [sys.executable, "-m", "tests.runtime.surviving_fan_out", str(tmp_path)]
+    words = [sys.executable, "-m", "tests.runtime.durable.surviving_fan_out", str(tmp_path)]
     for marks in (2, 5, None):
         with subprocess.Popen(words, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None

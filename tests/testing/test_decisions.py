@@ -16,7 +16,7 @@ from rawko.interpreter.data.updates import raise_
 from rawko.interpreter.running.choices import Selections
 from rawko.testing import TestActor, coverage_table, create_test_actor
 from rawko.testing.coverage.decisions import Decisions
-from tests.interpreter.test_scxml_selection import EVENTS, GUARDS, Maker
+from tests.interpreter.stepping.test_scxml_selection import EVENTS, GUARDS, Maker
 
 
 def chart_of(states: str, more: str = "") -> Chart:

@@ -10,8 +10,8 @@ import pytest
 
 from tests.cli.conftest import Typed, rawko, typed
 from tests.cli.shell import Shell
+from tests.tui.in_tmux.tmux import Tmux, has_tmux
 from tests.tui.screens import SCREENS, steady
-from tests.tui.tmux import Tmux, has_tmux
 
 __all__ = ["Typed", "rawko", "tmux", "typed"]
 

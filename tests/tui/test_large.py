@@ -7,7 +7,7 @@ import pytest
 from rawko.chart import shipped_path
 from tests.cli.shell import Shell, call, says
 from tests.tui.conftest import Typed
-from tests.tui.tmux import Tmux
+from tests.tui.in_tmux.tmux import Tmux
 
 pytestmark = pytest.mark.slow
 GROUPS, STATES, BYTES = 50, 99, 20_000_000

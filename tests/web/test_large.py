@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from rawko.runtime.session import CHECKPOINT_EVERY
-from tests.bench.inspector import lengthened, written
+from tests.bench.views.inspector import lengthened, written
 from tests.cli.shell import Shell
 from tests.thorough import further
 from tests.web.conftest import Tab

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.shell import Shell
-from tests.tui.tmux import Tmux, has_tmux
+from tests.tui.in_tmux.tmux import Tmux, has_tmux
 
 Opened = Callable[..., Tmux]
 

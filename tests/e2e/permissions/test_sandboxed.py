@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from tests.cli.shell import Shell, call, says
-from tests.tools.needs_sandbox import needs_sandbox
+from tests.tools.sandbox.needs_sandbox import needs_sandbox
 
 COMMAND = "echo in > inside.txt; touch /etc/rawko-was-here || echo refused; echo $RAWKO_STATE_DIR$HOME"
 

@@ -25,7 +25,7 @@ from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall
 from tests.cli.warm import calling
-from tests.tools.needs_sandbox import needs_sandbox
+from tests.tools.sandbox.needs_sandbox import needs_sandbox
 
 pytestmark = [needs_sandbox, pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")]
 

@@ -1,0 +1,1 @@
+"""Time, tokens, prices and rates of runs."""

@@ -1,0 +1,1 @@
+"""A run put together from its settings."""

@@ -1,0 +1,1 @@
+"""What the inspector and the terminal view cost."""

@@ -1,0 +1,1 @@
+"""`rawko prove` as it is typed."""

@@ -1,0 +1,1 @@
+"""Commands that make, show, name and remove runs."""

@@ -1,0 +1,1 @@
+"""Charts and monitors explored together."""

@@ -1,0 +1,1 @@
+"""Outcomes and failures that a bounds file names."""

@@ -1,0 +1,1 @@
+"""Regions that share nothing, explored one by one."""

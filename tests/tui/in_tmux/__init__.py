@@ -1,0 +1,1 @@
+"""The terminal view on a real terminal: typed, stopped, killed."""
