@@ -89,7 +89,11 @@ class Tool(ABC):
     pattern_kind: PatternKind = "path"
 
     def refusal(self, agent: str) -> str | None:
-        """Why an agent cannot use the tool now, beyond its list of tools and the rules; None if it can."""
+        """Why an agent cannot use the tool, beyond its list of tools and the rules; None if it can.
+
+        The answer for an agent, and that of `spec_for`, stay the same as long as the tool lives: an agent's tools are
+        listed once, since servers cache a request by its beginning.
+        """
         return None
 
     def spec_for(self, agent: str) -> ToolSpec:

@@ -192,9 +192,15 @@ class Tools:
         self._checks = {name: InputCheck(tool.spec.input_schema) for name, tool in self._tools.items()}
         self._gate, self._approvals = gate, approvals
         self._root = root
+        self._specs: dict[str, tuple[ToolSpec, ...]] = {}
+        self._noting = {name: tool for name, tool in self._tools.items() if type(tool).notes is not Tool.notes}
 
     def specs(self, agent: str) -> Sequence[ToolSpec]:
-        return tuple(tool.spec_for(agent) for tool in self._tools.values() if self._refusal(agent, tool) is None)
+        found = self._specs.get(agent)
+        if found is None:
+            tools = (tool for tool in self._tools.values() if self._refusal(agent, tool) is None)
+            found = self._specs[agent] = tuple(tool.spec_for(agent) for tool in tools)
+        return found
 
     def check(self, agent: str, call: ToolCall) -> GateVerdict:
         prepared = self._prepare(agent, call)
@@ -229,7 +235,7 @@ class Tools:
 
     def notes(self) -> dict[str, Any]:
         """State for another process that resumes the run: approvals, and the state of each tool. JSON."""
-        noted = {name: notes for name, tool in self._tools.items() if (notes := tool.notes())}
+        noted = {name: notes for name, tool in self._noting.items() if (notes := tool.notes())}
         return {"approvals": self._approvals.notes(), "tools": noted}
 
     def take_up(self, notes: Mapping[str, Any]) -> None:

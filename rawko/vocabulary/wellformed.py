@@ -43,6 +43,12 @@ def well_formed(value: Any, *, most: int = MAX_DEPTH) -> Any:
         if most < 1:
             raise ValueError("nested too deeply")
         if isinstance(value, dict):
-            return {whole_text(str(key)): well_formed(item, most=most - 1) for key, item in value.items()}
+            # Most texts are ASCII, of which Python knows that without looking at it: they cost no call.
+            return {
+                key if type(key) is str and key.isascii() else whole_text(str(key)): item
+                if type(item) is str and item.isascii()
+                else well_formed(item, most=most - 1)
+                for key, item in value.items()
+            }
         return [well_formed(item, most=most - 1) for item in value]
     return value
