@@ -185,8 +185,7 @@ async def _stream_agent(
             async for item in stream:
                 match item:
                     case TextDelta(text):
-                        if ready := relay.take(text):
-                            yield Event("TEXT_DELTA", text=ready)
+                        relay.take(text)
                     case ThinkingDelta(text):
                         if ready := relay.rest():
                             yield Event("TEXT_DELTA", text=ready)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from rawko.machines.agent_loop.text_relay import PERIOD_S, TextRelay
+from rawko.machines.agent_loop.text_relay import FIRST_S, PERIOD_S, TextRelay
 from rawko.runtime.errors import InboxFull
 
 
@@ -33,23 +33,35 @@ class Parent:
         raise AssertionError(message)
 
 
-async def test_the_first_piece_goes_on_at_once_and_the_next_ones_together() -> None:
+async def sent_by(parent: Parent) -> list[str]:
+    """What the machine has got when it is asked next."""
+    parent.was_asked.clear()
+    await parent.was_asked.wait()
+    return parent.got
+
+
+async def test_the_pieces_that_come_together_are_one_event_and_so_are_those_of_the_next_period() -> None:
     parent = Parent()
     relay = TextRelay(parent)
-    assert [relay.take(piece) for piece in ("I ", "look ", "at it")] == ["I ", "", ""]
+    for piece in ("I ", "shall "):
+        relay.take(piece)
     assert parent.got == []
-    await parent.was_asked.wait()
-    assert parent.got == ["look at it"]
+    assert await sent_by(parent) == ["I shall "]
+    for piece in ("look ", "at it"):
+        relay.take(piece)
+    assert await sent_by(parent) == ["I shall ", "look at it"]
     assert relay.rest() == ""
 
 
-async def test_a_piece_after_a_pause_goes_on_at_once() -> None:
+async def test_a_piece_after_a_pause_waits_a_moment_only() -> None:
     parent = Parent()
     relay = TextRelay(parent)
     relay.take("one ")
     await asyncio.sleep(3 * PERIOD_S)
-    assert relay.take("two") == "two"
-    assert parent.got == []
+    relay.take("two ")
+    await asyncio.sleep(2 * FIRST_S)
+    relay.take("three")
+    assert await sent_by(parent) == ["one ", "two ", "three"]
 
 
 async def test_text_waits_while_the_machine_is_behind_and_then_goes_on_as_a_whole() -> None:
@@ -58,12 +70,10 @@ async def test_text_waits_while_the_machine_is_behind_and_then_goes_on_as_a_whol
     relay = TextRelay(parent)
     relay.take("one ")
     relay.take("two ")
-    await parent.was_asked.wait()
-    parent.was_asked.clear()
-    assert relay.take("three") == "", "it must not overtake what waits"
+    assert await sent_by(parent) == []
+    relay.take("three")
     parent.is_behind = False
-    await parent.was_asked.wait()
-    assert parent.got == ["two three"]
+    assert await sent_by(parent) == ["one two three"], "nothing overtakes what waits"
 
 
 async def test_the_rest_is_for_the_caller_and_after_the_end_nothing_is_sent() -> None:
@@ -71,7 +81,7 @@ async def test_the_rest_is_for_the_caller_and_after_the_end_nothing_is_sent() ->
     relay = TextRelay(parent)
     relay.take("one ")
     relay.take("two")
-    assert relay.rest() == "two"
+    assert relay.rest() == "one two"
     assert relay.rest() == "", "it was given once"
     relay.take("three")
     relay.close()
