@@ -1,7 +1,7 @@
 """Readers of guards, actions and contracts. They also apply the rule of trust for Python code.
 
-Untrusted, a text must be an expression over bound names. Trusted, a text that stands alone is Python, as in sismic.
-Lists and mappings are those of the chart language in both cases.
+In an untrusted chart, a text must be an expression over bound names. In a trusted chart, a text that is not in a list
+or mapping is Python, as in sismic. Lists and mappings are those of the chart language in both cases.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _action_or_block(reader: Reader, node: Node) -> Action:
 
 
 def code(reader: Reader, node: Node) -> str:
-    """`preamble` and `python`."""
+    """Python code of `preamble` and `python`."""
     scalar = reader.scalar(node, "Python code")
     if not reader.is_trusted:
         reader.fail("code-not-trusted", scalar, f"'preamble' and 'python' hold Python code. {ALLOW_CODE}")
@@ -81,7 +81,7 @@ def code(reader: Reader, node: Node) -> str:
 
 
 def contract(reader: Reader, node: Node) -> Contract:
-    """A list of conditions, each under one of before, after, always."""
+    """A list of conditions, each under one of `before`, `after` and `always`."""
     found: dict[str, list[Guard]] = {"before": [], "after": [], "always": []}
     for item in reader.sequence(node, "a list of conditions such as '- before: is_ready'"):
         try:
@@ -110,7 +110,7 @@ def send(reader: Reader, node: Node) -> SendAction:
 
 
 def _message(reader: Reader, node: Node, element: Element) -> dict[str, Any]:
-    """An event by name alone, or a mapping."""
+    """An event, given by its name or as a mapping."""
     if isinstance(node, ScalarNode):
         return {"event": values.event(reader, node)}
     given = reader.element(reader.mapping(node, "the name of an event, or a mapping with 'event'"), element)
@@ -123,7 +123,7 @@ def _pairs(given: dict[str, Any]) -> tuple[tuple[str, Json], ...]:
     return tuple(given.get("data", {}).items())
 
 
-# Built-in actions whose value needs no reader of its own type.
+# Built-in actions whose value has a general type (DATA, NAME, TEXT, CODE), so that only the action is made here.
 _SIMPLE: dict[str, Callable[[Any, Position], Action]] = {
     "assign": lambda value, place: AssignAction(tuple(value.items()), place),
     "cancel": CancelAction,

@@ -1,4 +1,4 @@
-"""Readers of what makes an invocation one call per item: `for each`, `join`, `concurrency`."""
+"""Readers of the keys that make an invocation call its actor once per item: `for each`, `join`, `concurrency`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def join(reader: Reader, node: Node) -> tuple[str, int]:
 
 
 def count(reader: Reader, node: Node) -> int:
-    """A number of items."""
+    """A number of items, at least 1."""
     value = reader.value(node) if isinstance(node, ScalarNode) else None
     if type(value) is not int:
         reader.wrong_type(node, "a number, 1 or more")
@@ -53,14 +53,14 @@ def count(reader: Reader, node: Node) -> int:
 
 
 def concurrency(reader: Reader, node: Node) -> int | str:
-    """`concurrency`: a number, or the name of a bound function that gives one."""
+    """`concurrency`: a number, or the name of a bound function that returns one."""
     if isinstance(node, ScalarNode) and isinstance(reader.value(node), str):
         return identifier(reader, node)
     return count(reader, node)
 
 
 def for_each(reader: Reader, mapping: MappingNode, given: Mapping[str, Any]) -> ForEach | None:
-    """What the keys of an invocation come to; None where it is one call."""
+    """The fan-out of an invocation from its keys; None if it has no `for each`."""
     places = mapping.entries
     if "for each" not in places:
         for key in OF_ITEMS:

@@ -1,6 +1,6 @@
-"""Readers of `migrate`: how machines of earlier versions of a chart go on in this one.
+"""Readers of `migrate`: how snapshots of earlier versions of a chart are changed for this one.
 
-Guards and actions are names here, in a trusted chart, too: a migration asks its functions without a machine.
+Guards and actions are always names here, even in a trusted chart, because migrations call them without a machine.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _migration(reader: Reader, node: Node) -> Migration:
 
 
 def changes(reader: Reader, node: Node) -> tuple[Action, ...]:
-    """`action`: names of bound actions, and assignments."""
+    """`action`: names of bound actions, and assignments; nothing else is accepted."""
     found = behaviour.actions(reader, node)
     if not all(isinstance(action, (CallAction, AssignAction)) for action in found):
         message = "a migration changes the context alone; accepted: names of bound actions, and 'assign'"
@@ -42,7 +42,7 @@ def changes(reader: Reader, node: Node) -> tuple[Action, ...]:
 
 
 def moves(reader: Reader, node: Node) -> Mapping[str, tuple[Move, ...]]:
-    """`states`: by state of the earlier version, one move or several of which the first that holds is taken."""
+    """`states`: the moves of each state of the earlier version; the first move whose guard is true is taken."""
     mapping = reader.mapping(node, "a mapping of states to what stands in their places, such as 'dark: off'")
     found: dict[str, tuple[Move, ...]] = {}
     for key, value in mapping.entries.values():

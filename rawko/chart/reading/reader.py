@@ -1,4 +1,4 @@
-"""The reader: walks a node tree by the grammar's tables, and collects defects instead of stopping at the first.
+"""The reader: walks a node tree by the grammar's tables, and collects all defects instead of stopping at the first.
 
 `values`, `behaviour`, `transitions` and `states` contain a reader for each type of value; `types` combines them.
 """
@@ -18,24 +18,24 @@ from rawko.chart.source.scalars import NotJsonError, scalar_value
 _position = quick(Position)
 
 MAX_DIAGNOSTICS = 100
-"""The most defects to report: enough to repair a chart, and a bound on the search for similar names."""
+"""The most defects to report: enough to repair a chart; the limit also bounds the search for similar names."""
 
 T = TypeVar("T")
 ValueReader: TypeAlias = "Callable[[Reader, Node], Any]"
 
 
 class Unreadable(Exception):
-    """A value was reported as a defect; the caller that reads the surrounding element leaves the value out."""
+    """A value was reported as a defect; the reader of the surrounding element leaves it out."""
 
 
 class Reader:
-    """State of one reading.
+    """The state of reading one document.
 
     Attributes:
-        is_trusted: Texts in place of guards and actions are Python code, as in sismic.
-        is_partial: A state was left out, so references to states cannot be checked.
+        is_trusted: Whether texts in place of guards and actions are read as Python code, as in sismic.
+        is_partial: Whether a state was left out, so that references to states cannot be checked.
         diagnostics: The defects found so far.
-        plain_names: Texts of plain scalars that were read as names without defect: most names occur several times.
+        plain_names: Plain scalars that were read as valid names; most names occur several times and need one check.
     """
 
     def __init__(self, document: Document, types: Mapping[Type, ValueReader], *, is_trusted: bool) -> None:
@@ -48,7 +48,7 @@ class Reader:
         self._types = types
         self._readers: dict[str, dict[str, ValueReader]] = {}
 
-    # ------------------------------------------------------------ places and defects
+    # ------------------------------------------------------------ positions and defects
 
     def position(self, node: Node) -> Position:
         return _position(self._file, node.line, node.column)
@@ -109,14 +109,14 @@ class Reader:
         return node
 
     def value(self, node: ScalarNode) -> Any:
-        """JSON value of a scalar."""
+        """The JSON value of a scalar."""
         try:
             return scalar_value(node)
         except NotJsonError as error:
             self.fail("not-json", node, str(error))
 
     def each(self, nodes: list[Node], read: Callable[[Node], T]) -> list[T]:
-        """The items of a list that can be read."""
+        """The values of those list items that can be read."""
         found: list[T] = []
         for node in nodes:
             try:
@@ -126,7 +126,7 @@ class Reader:
         return found
 
     def element(self, node: MappingNode, element: Element) -> dict[str, Any]:
-        """The values of an element by key, in the order written; unreadable ones are reported and left out."""
+        """The values of an element by key, in the order written; unreadable values are reported and left out."""
         readers = self._readers.get(element.name) or self._readers_of(element)
         values: dict[str, Any] = {}
         slips: tuple[str, ...] = ()
@@ -143,7 +143,7 @@ class Reader:
                 continue
         entries = node.entries
         for row in element.required:
-            if row.name not in entries and row.name not in slips:  # where it is misspelled, that is told
+            if row.name not in entries and row.name not in slips:  # a misspelled key is already reported
                 self.report("missing-key", node, _missing(row, element))
         if element.is_choice and len(entries) != 1:
             found = f"{len(entries)} keys: {listed(entries)}" if entries else "none"
@@ -152,7 +152,7 @@ class Reader:
         return values
 
     def _readers_of(self, element: Element) -> dict[str, ValueReader]:
-        """The reader of each key of an element; looked up once per reading, since the hash of an Enum is slow."""
+        """The reader of each key of an element, cached for each document because hashing an Enum is slow."""
         readers = {name: self._types[row.type] for name, row in element.keys.items()}
         self._readers[element.name] = readers
         return readers

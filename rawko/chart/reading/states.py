@@ -11,7 +11,7 @@ from rawko.chart.reading.reader import Reader, Unreadable
 from rawko.chart.source.nodes import MappingNode, Node, SequenceNode
 
 MARKED: Final[tuple[str, ...]] = ("initial", "memory", "name", "on done", "output")
-"""Keys of a state whose value is a plain name, or has no position of its own, in the chart."""
+"""Keys of a state whose value is a plain name in the chart, or has no position of its own there."""
 
 
 @dataclass(slots=True)
@@ -19,8 +19,8 @@ class StateDraft:
     """A state as written.
 
     Attributes:
-        values: By key, in the order written.
-        keys: Position of the value of each key that `assemble` marks (`MARKED`).
+        values: Values by key, in the order written.
+        keys: Position of the value of each key in `MARKED`.
     """
 
     position: Position
@@ -88,7 +88,7 @@ def _check_kind(reader: Reader, mapping: MappingNode, given: dict[str, Any]) -> 
 
 
 def _has_states(mapping: MappingNode) -> bool:
-    """Whether a child is written, readable or not."""
+    """Whether `states` contains a child, readable or not."""
     written = mapping.entries.get("states")
     return written is not None and not (isinstance(written[1], SequenceNode) and not written[1].items)
 

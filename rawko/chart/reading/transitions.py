@@ -103,7 +103,7 @@ def outcomes(reader: Reader, node: Node) -> list[TransitionDraft]:
 
 
 def after(reader: Reader, node: Node) -> list[TimerDraft]:
-    """`after`: delay to outcomes."""
+    """`after`: a mapping of delays to transitions."""
     mapping = reader.mapping(node, "a mapping of delays to transitions, such as '10s: waiting'")
     timers: list[TimerDraft] = []
     for key, value in mapping.entries.values():
@@ -143,7 +143,7 @@ def _transition(reader: Reader, node: Node, element: Element) -> TransitionDraft
 
 
 _FIELDS = {"event": "events", "target": "targets", "action": "actions", "on restore": "on_restore"}
-"""Field names that differ from the key's name."""
+"""Fields whose names differ from the key's."""
 
 
 def _timer(reader: Reader, key: ScalarNode, value: Node) -> TimerDraft:

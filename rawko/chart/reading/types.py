@@ -1,4 +1,4 @@
-"""Table of the reader for each type of the grammar."""
+"""Table with the reader for each type of the grammar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers of `use`: which fragment a state is made of, with which arguments, and where its exits lead."""
+"""Readers of `use`: the fragments of a state, their arguments, and the targets of their exits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Entries: TypeAlias = Mapping[str, tuple[ScalarNode, Node]]
 
 @dataclass(slots=True)
 class UseDraft:
-    """One fragment as a state uses it; the values stay nodes, which the fragment's own text takes up."""
+    """One use of a fragment by a state; arguments and exits stay nodes, which are copied into the fragment's state."""
 
     position: Position
     name: str
@@ -27,7 +27,7 @@ class UseDraft:
 
 
 def uses(reader: Reader, node: Node) -> list[UseDraft]:
-    """One fragment or a list of them."""
+    """`use`: one fragment or a list of them."""
     if isinstance(node, SequenceNode):
         if not node.items:
             reader.fail("wrong-type", node, "expected at least one fragment; leave the key out for none")
@@ -52,12 +52,12 @@ def _use(reader: Reader, node: Node) -> UseDraft:
 
 
 def arguments(reader: Reader, node: Node) -> MappingNode:
-    """A mapping of any values; the fragment says of which type each one is."""
+    """A mapping of any values; the fragment declares their types."""
     return reader.mapping(node, "a mapping of parameters to values")
 
 
 def exits(reader: Reader, node: Node) -> MappingNode:
-    """A mapping of exits to a state or states."""
+    """A mapping of exits to one or several states."""
     mapping = reader.mapping(node, "a mapping of exits to states")
     for _, value_ in mapping.entries.values():
         targets(reader, value_)
@@ -65,5 +65,5 @@ def exits(reader: Reader, node: Node) -> MappingNode:
 
 
 def value(reader: Reader, node: Node) -> Node:
-    """Any value, as it is written."""
+    """Any value, as a node."""
     return node

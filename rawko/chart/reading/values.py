@@ -42,7 +42,7 @@ def name(reader: Reader, node: Node) -> str:
 
 
 def is_known_name(node: Node, reader: Reader) -> TypeGuard[ScalarNode]:
-    """Whether the same plain text was read as a name before: then it needs no second check."""
+    """Whether the same plain text was already read as a name, so that it needs no second check."""
     return type(node) is ScalarNode and node.text in reader.plain_names and node.style is None and node.tag is None
 
 
@@ -61,7 +61,7 @@ def checked_name(reader: Reader, node: Node, text: str) -> str:
 
 
 def identifier(reader: Reader, node: Node) -> str:
-    """The name of a function or object that is bound."""
+    """The name of a bound function or object."""
     text = name(reader, node)
     if not text.isidentifier():
         reader.fail("invalid-name", node, f"{shown(text)} cannot be bound: letters, digits and _ make a bound name")
@@ -105,7 +105,7 @@ def literal(reader: Reader, node: Node) -> Json:
 
 
 def data(reader: Reader, node: Node) -> dict[str, Json]:
-    """A mapping of literals. Keys must be strings, as in JSON: other types would change in a snapshot."""
+    """A mapping of literals. Keys must be strings, as in JSON, because others would change in a snapshot."""
     mapping = reader.mapping(node, "a mapping of literals")
     values: dict[str, Json] = {}
     for key, value in mapping.entries.values():
@@ -116,7 +116,7 @@ def data(reader: Reader, node: Node) -> dict[str, Json]:
 
 
 def bound_or_data(reader: Reader, node: Node) -> str | CodeValue | dict[str, Json]:
-    """`input`: a bound name or a literal mapping; if trusted, a text that is not a name is Python."""
+    """`input`: a bound name or a literal mapping; in a trusted chart, a text that is not a name is Python."""
     if isinstance(node, MappingNode):
         return data(reader, node)
     if not isinstance(node, ScalarNode):
@@ -125,7 +125,7 @@ def bound_or_data(reader: Reader, node: Node) -> str | CodeValue | dict[str, Jso
 
 
 def bound_or_literal(reader: Reader, node: Node) -> Json:
-    """`output`: a text is a bound name (if trusted and not a name, Python); anything else is a literal."""
+    """`output`: a text is a bound name, or Python in a trusted chart if it is no name; other values are literals."""
     if isinstance(node, ScalarNode) and isinstance(reader.value(node), str):
         return _bound_or_code(reader, node)
     return literal(reader, node)
@@ -140,7 +140,7 @@ def _bound_or_code(reader: Reader, node: ScalarNode) -> str | CodeValue:
 
 
 def targets(reader: Reader, node: Node) -> tuple[str, ...]:
-    """One state, or several in a list."""
+    """One target state, or a list of them."""
     if is_known_name(node, reader):
         return (node.text,)
     if isinstance(node, SequenceNode):
@@ -245,7 +245,7 @@ def _declared(reader: Reader, key: Node, value: Node | None) -> DeclaredEvent:
 
 
 def one_of(accepted: tuple[str, ...]) -> Callable[[Reader, Node], str]:
-    """A reader that accepts one of some fixed words."""
+    """A reader that accepts only these words."""
 
     def read(reader: Reader, node: Node) -> Any:
         word = reader.scalar(node, f"one of {', '.join(accepted)}").text

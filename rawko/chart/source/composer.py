@@ -1,10 +1,9 @@
 """Composes YAML text to a tree of nodes with line and column. The text cannot run code, hang the reader, or expand.
 
-Texts that are written plainly are read line by line (`plain_yaml`), all others by one pass over the parser's events
-(libyaml's if PyYAML has it). Departures from YAML 1.1, which PyYAML reads: scalars
-are resolved by YAML 1.2's core schema, so that `on`, `off`, `yes` and `no` are strings; tags other than the core ones
-are refused, so that no object is ever constructed. Merge keys (`<<`) are supported, because sismic's reader supports
-them.
+Plain texts are read line by line (`plain_yaml`), all others in one pass over the parser's events (libyaml's if PyYAML
+has it). Departures from YAML 1.1, which PyYAML reads: scalars are resolved by YAML 1.2's core schema, so that `on`,
+`off`, `yes` and `no` are strings; tags other than the core ones are refused, so that no object is ever constructed.
+Merge keys (`<<`) are supported, because sismic's reader supports them.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _Entries: TypeAlias = "dict[str, tuple[ScalarNode, Node]]"
 _Open: TypeAlias = (
     "tuple[SequenceNode | MappingNode | None, list[Node] | None, _Entries | None, ScalarNode | None, int, str | None]"
 )
-"""A collection that waits while one inside it is read: its node, items or entries, the key, its size's base, anchor."""
+"""A collection that waits for an inner one: its node, items, entries, current key, count at its opening, anchor."""
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -68,7 +67,7 @@ def compose(text: str, file: str) -> Document:
 
 
 def compose_events(text: str, file: str) -> Document:
-    """As `compose`, for any text, from the parser's events."""
+    """Like `compose`, but always from the parser's events, for any text."""
     _check_characters(text, file)
     composer = _Composer(text, file)
     try:
@@ -137,11 +136,11 @@ class _Composer:
             loader.dispose()
 
     def _read(self, events: Iterator[Any]) -> None:
-        """Build the tree. One loop with local names, since it runs about twenty times per state of a chart.
+        """Build the tree. One loop with local names, because it runs about twenty times per state of a chart.
 
-        Each event opens a collection, or completes a node, which the end of the loop puts into the collection that is
-        open. In a mapping the nodes are keys and values in turn: `key` is the one that waits for its value. Example,
-        for `a: [b]`: mapping opened; scalar `a` becomes `key`; sequence opened, `key` kept on the stack; scalar `b`
+        Each event opens a collection or completes a node; the end of the loop adds the node to the open collection. In
+        a mapping, nodes are alternately keys and values; `key` is the key that waits for its value. Example for
+        `a: [b]`: mapping opened; scalar `a` becomes `key`; sequence opened, and `key` pushed onto the stack; scalar `b`
         appended; sequence complete: it is the value of `a`; mapping complete: it is the root.
         """
         stack: list[_Open] = []
@@ -229,14 +228,14 @@ class _Composer:
             raise self._refused("multiple-documents", event, "a second YAML document; accepted: one in a file")
 
     def _check_tag(self, node: ScalarNode, event: Any) -> None:
-        """Refuse tags that are no core ones. `!` alone means: this is text."""
+        """Refuse tags that are not core ones. The tag `!` alone means that the scalar is a string."""
         if node.tag == "!":
             node.tag, node.style = None, node.style or "'"
         elif node.tag not in _SCALAR_TAGS:
             raise self._bad_tag(event)
 
     def _check_opened(self, event: Any, depth: int, is_key: bool) -> None:
-        """Refuse a collection that may not be here, and reserve its anchor, which must not occur inside it."""
+        """Refuse a collection that is not allowed here, and reserve its anchor, which must not occur inside it."""
         tag = event.tag
         if tag is not None and tag != "!" and tag != _COLLECTION_TAGS[type(event)]:
             raise self._bad_tag(event)
@@ -248,7 +247,7 @@ class _Composer:
             self._anchors[event.anchor] = None
 
     def _named(self, event: Any) -> tuple[Node, int]:
-        """The node that an alias names, and how many values it has, itself included, with aliases expanded."""
+        """The node of an alias, and its number of values, including itself, with aliases expanded."""
         if event.anchor not in self._anchors:
             raise self._refused("yaml-alias", event, f"alias *{shown(event.anchor)[1:-1]} names no anchor above it")
         found = self._anchors[event.anchor]
@@ -273,7 +272,7 @@ class _Composer:
         self._diagnostics.append(Diagnostic(Position(self._file, key.line, key.column), "duplicate-key", message))
 
     def _merge(self, node: MappingNode) -> None:
-        """Add the entries of `<<`: the mapping's own keys win, then those of the mapping that is named first."""
+        """Add the entries of `<<`: the mapping's own keys win, then the mapping that is named first."""
         for key, value in self._merges.pop(id(node), ()):
             for source in value.items if isinstance(value, SequenceNode) else (value,):
                 if not isinstance(source, MappingNode):

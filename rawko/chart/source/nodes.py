@@ -1,4 +1,4 @@
-"""Nodes of a document: scalars, sequences and mappings, each with its line and column. They know nothing of charts."""
+"""Nodes of a document: scalars, sequences and mappings, each with line and column. They know nothing about charts."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ Node: TypeAlias = ScalarNode | SequenceNode | MappingNode
 
 @dataclass(slots=True)
 class Document:
-    """A composed text: its root, its defects that do not prevent reading, and its lines.
+    """A composed text: its root, the defects that do not prevent reading, and its lines.
 
     Attributes:
-        files: Of each node that was copied from another file, by the node's `id`, that file.
-        kept: Nodes that were copied: an `id` in `files` is of one node as long as that node is kept.
+        files: File of each node that was copied from another file, by the node's `id`.
+        kept: The copied nodes, so that no other object gets an `id` that is in `files`.
     """
 
     root: Node

@@ -1,11 +1,11 @@
-"""Composes YAML that is written plainly, line by line, in a third of the time that libyaml's events take.
+"""Composes plainly written YAML line by line, in a third of the time that libyaml's events take.
 
-A text is plain if it has nothing but block mappings and lists, comments, names and texts on one line (bare, or quoted
+A text is plain if it contains only block mappings and lists, comments, names and texts on one line (bare, or quoted
 without escapes), lists and mappings in brackets on one line, and blocks (`|`, `>`) of lines with the same indent. Most
-charts are. For such a text `compose_plain` gives the same tree as the general composer; for any other one, and for one
-with a defect, it gives None, so that all messages come from there. A property test compares both.
+charts are plain. For a plain text `compose_plain` gives the same tree as the general composer; for other texts, and
+texts with a defect, it gives None, so that all messages come from the general composer. A property test compares both.
 
-Example, the collections that are open after each line:
+Example with the open collections after each line:
 
     statechart:                 mapping; `statechart` waits for its value
       states:                   mapping > mapping; `states` waits
@@ -24,13 +24,13 @@ from rawko.chart.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 MAX_CHARS: Final = 400_000
 """The longest text read here; it cannot have more values than the general composer allows."""
 MAX_DEPTH: Final = 60
-"""The deepest nesting read here, of blocks and of brackets each: together less than the general composer allows."""
+"""The deepest nesting read here, of blocks and of brackets separately: both together are within the general limit."""
 
 _PRINTABLE: Final = bytes(range(0x20, 0x7F)) + b"\n"
 _UNUSUAL: Final = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 MAX_LINE: Final = 1_000
-"""The longest line read here: a key in it may not have more than 1,024 characters."""
+"""The longest line read here; it keeps keys below YAML's limit of 1,024 characters."""
 
 _KEY = r"[\w$][\w.$ -]*(?<! )"
 _LINE: Final = re.compile(rf"( *)(- +)?(?:({_KEY}):(?: +|$))?(.*)")
@@ -50,11 +50,11 @@ _Entries: TypeAlias = dict[str, tuple[ScalarNode, Node]]
 
 
 class _NotPlain(Exception):
-    """The text has something that is left to the general composer."""
+    """The text contains something that only the general composer can read."""
 
 
 def compose_plain(text: str) -> Node | None:
-    """The tree of a text that is written plainly; None for any other text."""
+    """The tree of a plainly written text; None for any other text."""
     if len(text) > MAX_CHARS or not _is_printable(text):
         return None
     try:
@@ -64,18 +64,18 @@ def compose_plain(text: str) -> Node | None:
 
 
 def _is_printable(text: str) -> bool:
-    """Whether the text has no tab, no other line break than `\\n`, and nothing that YAML refuses or skips."""
+    """Whether the text has no tabs, only `\\n` as line break, and no character that YAML refuses or skips."""
     if text.isascii():
         return not text.encode().translate(None, _PRINTABLE)
     return not _UNUSUAL.search(text)
 
 
 def _composed(lines: list[str]) -> Node:
-    """The tree of lines.
+    """The tree of a text's lines.
 
-    `indent` is the column of the open collection, which is `entries` or `items`; `key` is a key whose value must begin
-    on a later line. `waiting` holds the same of the collections around it; the first of them is a mapping around the
-    document, with a key that waits for it.
+    `indent` is the column of the open collection, which is `entries` or `items`; `key` is a key whose value must
+    begin on a later line. `waiting` contains (column, entries, items) of the collections around it; the outermost is a
+    mapping around the document, with one key whose value is the document.
     """
     around: _Entries = {}
     indent = -1
@@ -101,7 +101,7 @@ def _composed(lines: list[str]) -> Node:
             if key is not None or not waiting:
                 raise _NotPlain
             indent, entries, items = waiting.pop()
-        if column > indent or (dash is not None and items is None):  # the value of `key` begins
+        if column > indent or (dash is not None and items is None):  # this line begins the value of `key`
             if key is None or entries is None or len(waiting) > MAX_DEPTH:
                 raise _NotPlain
             waiting.append((indent, entries, None))
@@ -169,7 +169,7 @@ def _value(rest: str, line: str, number: int) -> Node:
 
 
 def _flat(text: str, start: int, number: int) -> MappingNode:
-    """The mapping of a text `{key: value, key: value}` of bare values, with single spaces; `_flow` gives the same."""
+    """The mapping of a text `{key: value, key: value}` with bare values and single spaces; faster than `_flow`."""
     entries: _Entries = {}
     pairs = text[1:-1].split(", ")
     column = start + 2
@@ -184,7 +184,7 @@ def _flat(text: str, start: int, number: int) -> MappingNode:
 
 
 def _flow(line: str, start: int, number: int, depth: int) -> tuple[Node, int]:
-    """The list or mapping whose bracket is at `start`, and where it ends."""
+    """The list or mapping whose bracket is at `start`, and the index after its end."""
     is_mapping = line[start] == "{"
     closing = "}" if is_mapping else "]"
     entries: _Entries = {}
@@ -215,7 +215,7 @@ def _flow(line: str, start: int, number: int, depth: int) -> tuple[Node, int]:
 
 
 def _flow_value(found: re.Match[str], number: int, depth: int) -> tuple[Node, int]:
-    """The value at the end of a match in brackets, and where it ends."""
+    """The value at the end of a match inside brackets, and the index after its end."""
     end = found.end()
     bare, single, double = found["bare"], found["single"], found["double"]
     if bare is not None:

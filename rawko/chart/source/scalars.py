@@ -22,14 +22,14 @@ _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
 class NotJsonError(ValueError):
-    """A scalar has no JSON value. The message says why."""
+    """A scalar has no JSON value. The message contains the reason."""
 
 
 def scalar_value(node: ScalarNode) -> Json:
     """The JSON value of a scalar in YAML's core schema.
 
     Raises:
-        NotJsonError: It has none: .inf, .nan, a number with too many digits, or a tag that does not fit it.
+        NotJsonError: The scalar is .inf, .nan, a number with too many digits, or does not fit its tag.
     """
     text = node.text
     if node.tag is not None:
@@ -45,7 +45,7 @@ def to_json(node: Node) -> Json:
     """The JSON value of a whole tree; keys become strings.
 
     Raises:
-        NotJsonError: A scalar in it has none.
+        NotJsonError: A scalar in the tree has no JSON value.
     """
     if isinstance(node, ScalarNode):
         return scalar_value(node)
