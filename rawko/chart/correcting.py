@@ -27,14 +27,14 @@ class CorrectedChart:
     """A text after its corrections, and the defects that they removed."""
 
     text: str
-    mended: tuple[Diagnostic, ...]
+    fixed: tuple[Diagnostic, ...]
 
 
 def correct_chart(
     text: str, *, file: str = "<chart>", trusted: bool = False, fragments: FragmentFiles = no_files
 ) -> CorrectedChart:
     """Make every certain correction; the rest of the text, comments and layout included, stays unchanged."""
-    mended: list[Diagnostic] = []
+    fixed: list[Diagnostic] = []
     refused: set[tuple[str, str]] = set()
     for _ in range(MAX_ROUNDS):
         before = check_text(text, file=file, trusted=trusted, fragments=fragments).diagnostics
@@ -48,12 +48,12 @@ def correct_chart(
             after = check_text(changed, file=file, trusted=trusted, fragments=fragments).diagnostics
             if _on_line(after, diagnostic) < _on_line(before, diagnostic):
                 text = changed
-                mended.append(diagnostic)
+                fixed.append(diagnostic)
                 break
             refused.add((diagnostic.code, diagnostic.message))
         else:
             break
-    return CorrectedChart(text, tuple(mended))
+    return CorrectedChart(text, tuple(fixed))
 
 
 def _on_line(found: Sequence[Diagnostic], where: Diagnostic) -> int:

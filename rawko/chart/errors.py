@@ -122,7 +122,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     return begins[near[0]] if near else None
 
 
-def certain(name: str, names: Iterable[str]) -> Correction | None:
+def certain_correction(name: str, names: Iterable[str]) -> Correction | None:
     """The correction of a name that differs by one slip from exactly one known name; None if there is none.
 
     A slip is an additional, missing or different letter, or two swapped letters (`tragets`). Names of up to three

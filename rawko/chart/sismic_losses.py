@@ -23,7 +23,7 @@ from rawko.chart.definition import (
 from rawko.chart.errors import Diagnostic
 from rawko.chart.lint.legality import least_common_ancestor
 from rawko.chart.lint.rules import finding
-from rawko.chart.lint.selection import asked_per_leaf
+from rawko.chart.lint.selection import selection_differences
 from rawko.chart.lowering import first, initial_child, sibling_memory
 
 
@@ -45,7 +45,7 @@ def _chart_losses(chart: Chart) -> Iterator[Diagnostic]:
     if chart.errors != "rollback":
         yield _loss(chart.position, "'errors: scxml': sismic raises what a guard or action raises")
     if chart.selection == "scxml":
-        for differing in asked_per_leaf(chart):
+        for differing in selection_differences(chart):
             yield _loss(differing.outer.position, f"{differing.text}: sismic takes the inner one alone")
 
 

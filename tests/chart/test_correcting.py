@@ -6,7 +6,7 @@ import pytest
 
 from rawko.chart import find_chart, parse_chart, shipped_charts
 from rawko.chart.correcting import correct_chart
-from rawko.chart.errors import certain
+from rawko.chart.errors import certain_correction
 
 DOOR = """\
 statechart:
@@ -30,9 +30,9 @@ def test_slips_are_corrected_and_nothing_else_changes() -> None:
     wanted = DOOR.replace("inital", "initial").replace('tagret: "opend"', 'target: "opened"')
     wanted = wanted.replace("closd", "closed").replace("opned", "opened").replace("finall", "final")
     assert found.text == wanted
-    assert len(found.mended) == 6
+    assert len(found.fixed) == 6
     parse_chart(found.text)
-    assert correct_chart(found.text).mended == ()
+    assert correct_chart(found.text).fixed == ()
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_slips_are_corrected_and_nothing_else_changes() -> None:
     ],
 )
 def test_what_is_certain(name: str, names: list[str], instead: str | None) -> None:
-    found = certain(name, [one for one in names if one != name])
+    found = certain_correction(name, [one for one in names if one != name])
     assert (None if found is None else found.instead) == instead
 
 

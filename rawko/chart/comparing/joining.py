@@ -70,7 +70,7 @@ class _Joining:
         chart = replace(self.after, states=MappingProxyType(states), transitions=tuple(self.transitions))
         return JoinedCharts(chart, Changes(self._states(), self.changes, self._notes()))
 
-    def _here(self, old: str) -> str:
+    def _joined_name(self, old: str) -> str:
         """The name in the joined chart of a state of the older chart."""
         return self.names.get(old) or (self.after.root if old == self.before.root else old)
 
@@ -81,9 +81,9 @@ class _Joining:
             if state.name in self.names or state.parent is None:
                 continue
             found[state.name] = []
-            parent = self._here(state.parent)
+            parent = self._joined_name(state.parent)
             siblings = self.before[state.parent].children
-            earlier = [self._here(name) for name in siblings[: siblings.index(state.name)]]
+            earlier = [self._joined_name(name) for name in siblings[: siblings.index(state.name)]]
             place = next((found[parent].index(one) + 1 for one in reversed(earlier) if one in found[parent]), 0)
             found[parent].insert(place, state.name)
         return found
@@ -93,9 +93,9 @@ class _Joining:
     def _state(self, name: str, order: int, children: tuple[str, ...]) -> State:
         if name not in self.after:
             gone = self.before[name]
-            parent = None if gone.parent is None else self._here(gone.parent)
-            memory = tuple(map(self._here, gone.memory))
-            state = replace(gone, parent=parent, initial=tuple(map(self._here, gone.initial)), memory=memory)
+            parent = None if gone.parent is None else self._joined_name(gone.parent)
+            memory = tuple(map(self._joined_name, gone.memory))
+            state = replace(gone, parent=parent, initial=tuple(map(self._joined_name, gone.initial)), memory=memory)
             own: Sequence[tuple[Transition, Change | None]] = [self._older(one, name) for one in gone.transitions]
         else:
             state = self.after[name]
@@ -132,7 +132,7 @@ class _Joining:
         events |= {old.event: new.event for old, new in self._timer_pairs(one.source, source)}
         events[f"done.state.{one.source}"] = f"done.state.{source}"
         names = tuple(events.get(event, event) for event in one.events)
-        return replace(one, source=source, events=names, targets=tuple(map(self._here, one.targets))), "removed"
+        return replace(one, source=source, events=names, targets=tuple(map(self._joined_name, one.targets))), "removed"
 
     def _timer_pairs(self, old: str, new: str) -> Iterator[tuple[After, After]]:
         """Timers of a state in the older chart, each with its copy in the joined chart, whose event is different."""

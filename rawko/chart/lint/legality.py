@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, pairwise
 
 from rawko.chart.definition import Chart, GuardCall, InState, Mark, Move, Position, State, Transition
-from rawko.chart.errors import Diagnostic, certain, hint, listed
+from rawko.chart.errors import Diagnostic, certain_correction, hint, listed
 from rawko.chart.lint import walk
 from rawko.chart.lint.rules import finding
 
@@ -61,7 +61,7 @@ def _unknown_targets(chart: Chart, transition: Transition) -> Iterator[Diagnosti
             end = hint(target, chart.states, "states")
             message = f"state {transition.source!r} leads to {target!r}, which does not exist{end}"
             mark = _target_mark(chart, transition, place)
-            yield finding("unknown-target", mark, message, certain(target, chart.states))
+            yield finding("unknown-target", mark, message, certain_correction(target, chart.states))
 
 
 def _target_mark(chart: Chart, transition: Transition, place: int) -> Position:
@@ -115,7 +115,7 @@ def _initials(chart: Chart) -> Iterator[Diagnostic]:
             if name not in chart:
                 end = hint(name, state.children, "children")
                 message = f"initial {name!r} of {state.name!r} does not exist{end}"
-                yield finding("unknown-state", position, message, certain(name, state.children))
+                yield finding("unknown-state", position, message, certain_correction(name, state.children))
             elif state.name not in chart.ancestors(name):
                 message = f"initial {name!r} is not a child of {state.name!r}{hint(name, state.children, 'children')}"
                 yield finding("invalid-initial", position, message)
@@ -195,7 +195,7 @@ def _state_tests(chart: Chart) -> Iterator[Diagnostic]:
             if isinstance(leaf, InState) and leaf.state not in chart:
                 end = hint(leaf.state, chart.states, "states")
                 message = f"in_state names {leaf.state!r}, which does not exist{end}"
-                yield finding("unknown-state", leaf.position, message, certain(leaf.state, chart.states))
+                yield finding("unknown-state", leaf.position, message, certain_correction(leaf.state, chart.states))
 
 
 def _done(chart: Chart) -> Iterator[Diagnostic]:
@@ -232,7 +232,7 @@ def _wrong_move(chart: Chart, move: Move) -> Iterator[Diagnostic]:
     if move.target not in chart:
         end = hint(move.target, chart.states, "states")
         message = f"the migration leads to {move.target!r}, which does not exist{end}"
-        yield finding("invalid-migration", move.position, message, certain(move.target, chart.states))
+        yield finding("invalid-migration", move.position, message, certain_correction(move.target, chart.states))
 
 
 _RULES: tuple[Callable[[Chart], Iterator[Diagnostic]], ...] = (

@@ -21,7 +21,7 @@ _OWN = ("after.", "rawko.", "error.")
 
 
 @dataclass(frozen=True, slots=True)
-class AskedPerLeaf:
+class SelectionDifference:
     """Two transitions that SCXML may take together and our selection never does."""
 
     outer: Transition
@@ -36,7 +36,7 @@ class AskedPerLeaf:
         )
 
 
-def asked_per_leaf(chart: Chart) -> Iterator[AskedPerLeaf]:
+def selection_differences(chart: Chart) -> Iterator[SelectionDifference]:
     """Each transition whose result may depend on the selection, with the first inner transition that is involved.
 
     Guards count as true or false, whichever makes a difference, unless they are constant.
@@ -51,7 +51,7 @@ def asked_per_leaf(chart: Chart) -> Iterator[AskedPerLeaf]:
             for outer in chart[name].transitions:
                 if outer.index not in told and _differs(chart, outer, inner):
                     told.add(outer.index)
-                    yield AskedPerLeaf(outer, inner)
+                    yield SelectionDifference(outer, inner)
 
 
 def _differs(chart: Chart, outer: Transition, inner: Transition) -> bool:
@@ -60,7 +60,7 @@ def _differs(chart: Chart, outer: Transition, inner: Transition) -> bool:
     if bool(outer.events) != bool(inner.events):
         return False
     events: Iterable[str | None] = _common(outer.events, inner.events) if outer.events else (None,)
-    return any(_comes_by(chart, outer.source, inner.source, event) for event in events)
+    return any(_outer_may_fire(chart, outer.source, inner.source, event) for event in events)
 
 
 def _leaves_something(chart: Chart, transition: Transition) -> bool:
@@ -100,7 +100,7 @@ def _takes(descriptor: str, name: str) -> bool:
     return name == prefix or (descriptor.endswith(".*") and name.startswith(f"{prefix}."))
 
 
-def _comes_by(chart: Chart, outer: str, inner: str, event: str | None) -> bool:
+def _outer_may_fire(chart: Chart, outer: str, inner: str, event: str | None) -> bool:
     """Whether a leaf may be active in another region, with no transition that certainly fires up to the outer state."""
     path = (inner, *chart.ancestors(inner))
     for child, parent in pairwise(path):
@@ -108,7 +108,7 @@ def _comes_by(chart: Chart, outer: str, inner: str, event: str | None) -> bool:
             regions = [name for name in chart[parent].children if name != child and not chart[name].is_history]
             above = path[path.index(parent) : path.index(outer)]  # states above every leaf of the regions
             if not any(_surely_fires(chart, name, event) for name in above) and any(
-                _lets_pass(chart, region, event) for region in regions
+                _may_stay_idle(chart, region, event) for region in regions
             ):
                 return True
         if parent == outer:
@@ -116,7 +116,7 @@ def _comes_by(chart: Chart, outer: str, inner: str, event: str | None) -> bool:
     return False
 
 
-def _lets_pass(chart: Chart, top: str, event: str | None) -> bool:
+def _may_stay_idle(chart: Chart, top: str, event: str | None) -> bool:
     """Whether for some leaf below `top`, no transition from the leaf up to `top` certainly fires."""
     waiting = [top]
     while waiting:

@@ -25,7 +25,7 @@ from rawko.chart.definition import (
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class GuardUse:
     """A guard call or state test, and the element that uses it, for messages."""
 
     guard: GuardCall | InState
@@ -33,14 +33,14 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ActionUse:
     """An action, and the element that contains it, for messages."""
 
     action: Action
     where: str
 
 
-def guards(chart: Chart) -> Iterator[Used]:
+def guards(chart: Chart) -> Iterator[GuardUse]:
     """Every guard call and state test of a chart, in document order."""
     for state in chart:
         yield from _contract(state.contract, f"the contract of state {state.name!r}")
@@ -60,23 +60,23 @@ def conditions(chart: Chart) -> Iterator[Guard]:
                 yield from _all(transition.contract)
 
 
-def transition_guards(transition: Transition) -> Iterator[Used]:
+def transition_guards(transition: Transition) -> Iterator[GuardUse]:
     where = f"state {transition.source!r}"
     if transition.guard is not None:
-        yield from (Used(leaf, where) for leaf in leaves(transition.guard))
+        yield from (GuardUse(leaf, where) for leaf in leaves(transition.guard))
     yield from _contract(transition.contract, f"a transition's contract in {where}")
 
 
-def actions(chart: Chart) -> Iterator[Done]:
+def actions(chart: Chart) -> Iterator[ActionUse]:
     """Every action of a chart, in document order, including those in blocks."""
     for state in chart:
         where = f"state {state.name!r}"
         for action in flat((*state.on_entry, *state.on_exit, *state.initial_actions, *state.memory_actions)):
-            yield Done(action, where)
+            yield ActionUse(action, where)
         for transition in state.transitions:
-            yield from (Done(action, where) for action in flat(transition.actions))
+            yield from (ActionUse(action, where) for action in flat(transition.actions))
         for invoke in state.invoke:
-            yield from (Done(action, where) for action in flat(invoke.finalize))
+            yield from (ActionUse(action, where) for action in flat(invoke.finalize))
 
 
 def leaves(guard: Guard) -> Iterator[GuardCall | InState]:
@@ -110,6 +110,6 @@ def _all(contract: Contract) -> tuple[Guard, ...]:
     return (*contract.before, *contract.after, *contract.always)
 
 
-def _contract(contract: Contract, where: str) -> Iterator[Used]:
+def _contract(contract: Contract, where: str) -> Iterator[GuardUse]:
     for guard in _all(contract):
-        yield from (Used(leaf, where) for leaf in leaves(guard))
+        yield from (GuardUse(leaf, where) for leaf in leaves(guard))

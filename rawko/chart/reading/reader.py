@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from rawko.chart.definition import Position
-from rawko.chart.errors import ChartDefinitionError, Correction, Diagnostic, a, certain, hint, listed, shown
+from rawko.chart.errors import ChartDefinitionError, Correction, Diagnostic, a, certain_correction, hint, listed, shown
 from rawko.chart.grammar import FOREIGN, Element, Key, Type
 from rawko.chart.quick import quick
 from rawko.chart.source.nodes import Document, MappingNode, Node, ScalarNode, SequenceNode
@@ -165,7 +165,7 @@ class Reader:
         else:
             end = hint(name, element.keys, "accepted")
         message = f"{shown(name)} is not a key of {a(element.name)}{end}"
-        correction = certain(name, element.keys)
+        correction = certain_correction(name, element.keys)
         self.report("unknown-key", key, message, correction)
         return correction
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeGuard
 
 from rawko.chart.definition import CodeValue, DeclaredEvent, Delay, FixedDelay, Json, NamedDelay, Position
-from rawko.chart.errors import certain, hint, shown
+from rawko.chart.errors import certain_correction, hint, shown
 from rawko.chart.grammar import (
     DATA_MODELS,
     DECLARED_EVENT,
@@ -251,7 +251,7 @@ def one_of(accepted: tuple[str, ...]) -> Callable[[Reader, Node], str]:
         word = reader.scalar(node, f"one of {', '.join(accepted)}").text
         if word not in accepted:
             message = f"unknown value {shown(word)}{hint(word[:MAX_NAME], accepted, 'accepted')}"
-            reader.fail("invalid-value", node, message, certain(word, accepted))
+            reader.fail("invalid-value", node, message, certain_correction(word, accepted))
         return word
 
     return read

@@ -40,7 +40,7 @@ def fix_command(paths: Sequence[Path], *, is_diff: bool, trusted: bool) -> int:
         try:
             text = read_text(file)
             corrected = correct_chart(text, file=str(file), trusted=trusted, fragments=files_in(file.parent))
-            if corrected.mended and not is_diff:
+            if corrected.fixed and not is_diff:
                 replace_text(file, corrected.text)
         except ChartError as error:
             problems.append(str(error))
@@ -50,7 +50,7 @@ def fix_command(paths: Sequence[Path], *, is_diff: bool, trusted: bool) -> int:
             continue
         if is_diff:
             show_changes(text, corrected.text, file)
-        for one in corrected.mended if not is_diff else ():
+        for one in corrected.fixed if not is_diff else ():
             assert one.correction is not None
             told = f"{one.position}: {one.code}: corrected {one.correction.found!r} to {one.correction.instead!r}"
             print(visible_line(told))

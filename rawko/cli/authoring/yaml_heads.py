@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rawko.chart.errors import certain, shown
+from rawko.chart.errors import certain_correction, shown
 
 FRAGMENT: Final = "a fragment; it is read where a chart uses it"
 """The reason why the file of a fragment is not a chart."""
@@ -45,7 +45,11 @@ def why_no_chart(path: Path) -> str | None:
         return None
     if "fragment" in keys:
         return FRAGMENT
-    if "root state" in keys or (keys and _INNER.search(text)) or any(certain(key, ("statechart",)) for key in keys):
+    if (
+        "root state" in keys
+        or (keys and _INNER.search(text))
+        or any(certain_correction(key, ("statechart",)) for key in keys)
+    ):
         return None
     if not keys:
         return "no `statechart`" if text.strip() else "it is empty"

@@ -15,7 +15,7 @@ from rawko.chart.formats.scxml import export_scxml, import_scxml
 from rawko.chart.formats.xstate import export_xstate
 from rawko.chart.formats.yaml_text import yaml_text
 from rawko.chart.formats.yaml_writer import write_chart
-from rawko.chart.lint.selection import asked_per_leaf
+from rawko.chart.lint.selection import selection_differences
 from rawko.chart.sismic_losses import losses
 from rawko.interpreter import Bindings, EventlessCycleError, Interpreter, Step
 from rawko.interpreter.compiled.structure import descriptor_matches
@@ -273,7 +273,7 @@ def test_an_export_tells_each_chart_whose_outcome_would_differ() -> None:
     for seed in range(CHARTS):
         text = Maker(seed).text
         per_leaf, inner = parse_chart(text), native(text)
-        is_told = any(asked_per_leaf(inner))
+        is_told = any(selection_differences(inner))
         assert is_told == any("SCXML takes both" in loss.message for loss in export_scxml(inner).losses)
         is_different = _differs(per_leaf, inner, seed)
         assert is_told or not is_different, seed
@@ -333,7 +333,7 @@ def test_what_is_told_is_what_may_differ(name: str, outer: str, inner: str, besi
     lines += ["    - name: p", *([f"      {outer}"] if outer else []), "      parallel states:", "      - name: a"]
     lines += [f"        {inner}"] if inner else []
     lines += ["      - name: b", *([f"        {beside}"] if beside else [])]
-    assert any(asked_per_leaf(parse_chart("\n".join(lines) + "\n"))) is is_told
+    assert any(selection_differences(parse_chart("\n".join(lines) + "\n"))) is is_told
 
 
 def test_no_parallel_state_no_word() -> None:
@@ -342,4 +342,4 @@ def test_no_parallel_state_no_word() -> None:
         "    states:\n"
         "    - {name: a, transitions: [{event: E}]}\n"
     )
-    assert not list(asked_per_leaf(chart))
+    assert not list(selection_differences(chart))

@@ -32,12 +32,12 @@ def elements(code: str) -> Lines:
         lines = _statement(code, statements[0]) if len(statements) == 1 else []
     except (NoElement, SyntaxError, ValueError, RecursionError):
         lines = []
-    if lines and _comes_back(lines, code):
+    if lines and _reads_the_same(lines, code):
         return lines
     return [text_element("script", code)]
 
 
-def _comes_back(lines: Lines, code: str) -> bool:
+def _reads_the_same(lines: Lines, code: str) -> bool:
     try:
         root = read_xml(f'<scxml xmlns="{SCXML}">{chr(10).join(lines)}</scxml>', "<code>")
     except ChartSyntaxError:

@@ -41,7 +41,7 @@ def invocations(source: Source, element: XmlElement) -> list[InvokeDraft]:
 def _invocation(source: Source, owner: XmlElement, element: XmlElement, place: int) -> InvokeDraft:
     _check(source, element)
     id = printable(element.attributes.get("id", "").strip() or f"{source.name(owner)}.invoke{place}")
-    src, given = _what(source, element, id)
+    src, given = _actor_and_input(source, element, id)
     forwarded = element.attributes.get("autoforward", "false").strip()
     if forwarded not in ("true", "false"):
         source.fail("invalid-value", element, f"autoforward is 'true' or 'false', found {shown(forwarded)}")
@@ -49,11 +49,11 @@ def _invocation(source: Source, owner: XmlElement, element: XmlElement, place: i
     for finalize in element.of("finalize"):
         draft.finalize = block(source, finalize)
         if not finalize.children and source.is_code:
-            draft.finalize = tuple(_taken_in(source, element, finalize))
+            draft.finalize = tuple(_assign_returned(source, element, finalize))
     return draft
 
 
-def _taken_in(source: Source, element: XmlElement, finalize: XmlElement) -> Iterator[Action]:
+def _assign_returned(source: Source, element: XmlElement, finalize: XmlElement) -> Iterator[Action]:
     """An empty <finalize> assigns the values that come back to the variables whose values were sent."""
     places = {name: name for name in element.attributes.get("namelist", "").split()}
     for child in element.of("param"):
@@ -79,7 +79,7 @@ def _check(source: Source, element: XmlElement) -> None:
                 source.needs_data_model(element, attribute)
 
 
-def _what(source: Source, element: XmlElement, id: str) -> tuple[str, Json | CodeValue]:
+def _actor_and_input(source: Source, element: XmlElement, id: str) -> tuple[str, Json | CodeValue]:
     """The actor's name and its input."""
     if not _is_document(source, element):
         src = printable(source.required(element, "src"))

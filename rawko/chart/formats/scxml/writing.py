@@ -35,7 +35,7 @@ from rawko.chart.formats.scxml.markup import Lines, element, literal, token, xml
 from rawko.chart.formats.scxml.source import OWN_DATA_MODEL, PYTHON
 from rawko.chart.formats.scxml.writing_content import ContentWriter
 from rawko.chart.formats.scxml.xml import RAWKO, SCXML
-from rawko.chart.lint.selection import asked_per_leaf
+from rawko.chart.lint.selection import selection_differences
 from rawko.chart.lint.walk import leaves
 
 
@@ -228,7 +228,7 @@ class _Writer(ContentWriter):
                 root.position, f"the machine does not end with its root {root.name!r}, a state of its own in SCXML"
             )
         if chart.selection == "inner":
-            for differing in asked_per_leaf(chart):
+            for differing in selection_differences(chart):
                 self._lose(differing.outer.position, f"{differing.text}: SCXML takes both")
         silent: dict[str, Callable[[State], Any]] = {
             "descriptions": lambda state: state.description,

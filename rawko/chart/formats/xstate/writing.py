@@ -16,7 +16,7 @@ from rawko.chart.formats.exchange import Exported, Losses
 from rawko.chart.formats.xstate.candidates import Candidates
 from rawko.chart.formats.xstate.functions import Functions
 from rawko.chart.formats.xstate.tree import escaped, is_array_index
-from rawko.chart.lint.selection import asked_per_leaf
+from rawko.chart.lint.selection import selection_differences
 
 
 def export_xstate(chart: Chart) -> Exported:
@@ -40,7 +40,7 @@ class _Writer:
         for what, message in self._lost_of_the_chart():
             self.losses.add(chart.position, f"{what} is left out: {message}")
         if chart.selection == "scxml":
-            for differing in asked_per_leaf(chart):
+            for differing in selection_differences(chart):
                 self.losses.add(differing.outer.position, f"{differing.text}: XState takes the inner one alone")
         return {
             "id": root.pop("id"),
