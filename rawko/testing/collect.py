@@ -134,7 +134,7 @@ class ContractFile(pytest.Module):
         members.update((name, value) for name, value in vars(bdd_steps).items() if name.startswith("pytestbdd_"))
         members["rawko_scene"] = _scene_fixture(chart, bindings, feature, self._coverage(chart))
         for number, name in enumerate(feature.scenarios, 1):
-            test = pytest_bdd.scenario(self.path.name, name, features_base_dir=str(self.path.parent))(_nothing_more())
+            test = pytest_bdd.scenario(self.path.name, name, features_base_dir=str(self.path.parent))(_empty_scenario())
             vars(test)["rawko_scenario"] = name
             members[scenario_test_name(number, name)] = test
         return module
@@ -222,7 +222,7 @@ def _scenario_names(children: Sequence[Any]) -> Iterator[str]:
             yield child.scenario.name
 
 
-def _nothing_more() -> Any:
+def _empty_scenario() -> Any:
     def scenario() -> None:
         """Nothing to do here: pytest-bdd executes the steps."""
 

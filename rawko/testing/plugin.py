@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from rawko.testing.collect import ContractFile
 
 SUFFIXES = (".yaml", ".yml")
-_LOOKED_AT = 64 * 1024
-_SENT = "rawko_coverage"
+_HEAD_BYTES = 64 * 1024
+_WORKER_KEY = "rawko_coverage"
 """Key under which a worker process of pytest-xdist sends its coverage to the main process."""
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    _spare_own_modules(pluginmanager)
+    _limit_assertion_rewriting(pluginmanager)
     group = parser.getgroup("rawko", "rawko: contracts of statecharts")
     group.addoption(
         "--rawko-bindings",
@@ -49,7 +49,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     )
 
 
-def _spare_own_modules(pluginmanager: pytest.PytestPluginManager) -> None:
+def _limit_assertion_rewriting(pluginmanager: pytest.PytestPluginManager) -> None:
     """Let pytest rewrite the assertions of `rawko.testing` only, because no other module of rawko asserts for a test.
 
     By default it rewrites all modules of the package that contains the plugin: 1,100 modules, which takes three
@@ -70,15 +70,15 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         if _is_covered(session.config):
             from rawko.testing.collect import dumped_coverage
 
-            sent[_SENT] = dumped_coverage(session.config)
-    elif exitstatus == pytest.ExitCode.OK and _too_little(session.config):
+            sent[_WORKER_KEY] = dumped_coverage(session.config)
+    elif exitstatus == pytest.ExitCode.OK and _coverage_failures(session.config):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object) -> None:
     """A worker process of pytest-xdist has ended: add its coverage."""
-    sent = getattr(node, "workeroutput", {}).get(_SENT)
+    sent = getattr(node, "workeroutput", {}).get(_WORKER_KEY)
     if sent is not None:
         from rawko.testing.collect import add_dumped_coverage
 
@@ -89,7 +89,7 @@ def _is_covered(config: pytest.Config) -> bool:
     return bool(config.getoption("--rawko-coverage")) or config.getoption("--rawko-fail-under") is not None
 
 
-def _too_little(config: pytest.Config) -> list[str]:
+def _coverage_failures(config: pytest.Config) -> list[str]:
     percent: float | None = config.getoption("--rawko-fail-under")
     if percent is None:
         return []
@@ -122,12 +122,12 @@ def chart_beside(feature: Path) -> Path | None:
 
 def _is_chart(path: Path) -> bool:
     with path.open("rb") as file:
-        head = file.read(_LOOKED_AT)
+        head = file.read(_HEAD_BYTES)
     return any(line.split(b":")[0].strip(b"\"' ") == b"statechart" for line in head.splitlines())
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    for line in _too_little(config):
+    for line in _coverage_failures(config):
         terminalreporter.write_line(line, red=True)
     if not config.getoption("--rawko-coverage"):
         return

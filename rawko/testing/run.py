@@ -157,17 +157,17 @@ def run_contracts(
         quiet = ["-p", "no:terminal", "-p", "no:cacheprovider", "-o", "addopts=", "--continue-on-collection-errors"]
         if surroundings is not None:
             features = [feature.parent.resolve() / feature.name for feature in features]
-            listener.asked = frozenset(path for feature in features for path in (feature, *feature.parents))
+            listener.collected_paths = frozenset(path for feature in features for path in (feature, *feature.parents))
             quiet += ["-c", os.devnull, "--rootdir", str(surroundings.root), "--noconftest", "--import-mode=importlib"]
         quiet += [part for name in _WARNINGS for part in ("-W", f"ignore::pytest.{name}")]
         with warnings.catch_warnings():  # warnings of other plugins about this project would only confuse
             warnings.simplefilter("ignore")
             pytest.main([*quiet, *module, *map(str, features)], plugins=[listener])
-    if listener.unwritten is not None:
-        raise listener.unwritten
+    if listener.report_error is not None:
+        raise listener.report_error
     result = listener.result()
     if report is not None:
-        _conclude(result, report, is_verbose, has_table)
+        _print_summary(result, report, is_verbose, has_table)
     return result
 
 
@@ -211,8 +211,8 @@ class _Listener:
     """A pytest plugin that collects results, and prints them as a terminal reporter would.
 
     Attributes:
-        asked: With `surroundings`: the paths of the contracts and of all folders above them.
-        unwritten: The error that stopped the report; if it were raised here, pytest would print a traceback.
+        collected_paths: With `surroundings`: the paths of the contracts and of all folders above them.
+        report_error: The error that stopped the report; if it were raised here, pytest would print a traceback.
     """
 
     bindings: Bindings | None
@@ -221,10 +221,10 @@ class _Listener:
     only: str | None = None
     surroundings: Surroundings | None = None
     is_covered: bool = True
-    asked: frozenset[Path] = frozenset()
+    collected_paths: frozenset[Path] = frozenset()
     scenarios: list[ScenarioResult] = field(default_factory=list)
     coverage: list[Coverage] = field(default_factory=list)
-    unwritten: OSError | None = None
+    report_error: OSError | None = None
     _session: Any = None
 
     def pytest_sessionstart(self, session: Any) -> None:
@@ -247,7 +247,7 @@ class _Listener:
         pytest visits every entry of each folder from the root down: for contracts in /a/b, all entries of /a; with a
         thousand of them, that takes longer than the contracts themselves.
         """
-        return True if self.surroundings is not None and collection_path not in self.asked else None
+        return True if self.surroundings is not None and collection_path not in self.collected_paths else None
 
     def pytest_collect_directory(self, path: Path, parent: Any) -> Any:
         """Collect a package as a plain folder, because pytest would import a package."""
@@ -270,15 +270,15 @@ class _Listener:
             text = report.longreprtext.strip() if not report.passed else ""
             found = ScenarioResult(str(report.fspath), name, report.outcome, report.duration, text)
             self.scenarios.append(found)
-            self._tell(f"{_MARKS[found.outcome]} {visible_line(name)}")
+            self._print_line(f"{_MARKS[found.outcome]} {visible_line(name)}")
 
-    def _tell(self, line: str) -> None:
-        if self.report is None or self.unwritten is not None:
+    def _print_line(self, line: str) -> None:
+        if self.report is None or self.report_error is not None:
             return
         try:
             print(line, file=self.report, flush=True)
         except OSError as error:
-            self.unwritten = error
+            self.report_error = error
             self._session.shouldstop = "the report cannot be written"
 
     def pytest_internalerror(self, excrepr: Any) -> None:
@@ -300,7 +300,7 @@ def _scenario_of(item: Any) -> str:
 _MARKS = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}
 
 
-def _conclude(result: ContractResult, report: TextIO, is_verbose: bool, has_table: bool) -> None:
+def _print_summary(result: ContractResult, report: TextIO, is_verbose: bool, has_table: bool) -> None:
     from rawko.testing.coverage.table import coverage_table
 
     for text in (r.text for r in result.scenarios if r.outcome == "failed"):

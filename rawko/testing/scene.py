@@ -154,7 +154,7 @@ class Scene:
     def require_guard(self, name: str) -> str:
         return self._require("guard", name, self.doubles.guards)
 
-    def give_guard(self, text: str, outcome: bool) -> None:
+    def set_guard_outcome(self, text: str, outcome: bool) -> None:
         """Set the outcome of a guard: by its name for all arguments, or by a call as written in the chart for its
         literal arguments only; arguments that the chart takes from the event or the context may then have any value.
 

@@ -69,10 +69,10 @@ def chart_machine(
     unbound = sorted(Doubles(definition, own).guards - own.names("guard"))
     answers = st.fixed_dictionaries({name: st.booleans() for name in unbound})
 
-    class Machine(_Playing):
+    class Machine(_ChartMachine):
         pass
 
-    def start(self: _Playing, given: Mapping[str, Any], answers: dict[str, bool]) -> None:
+    def start(self: _ChartMachine, given: Mapping[str, Any], answers: dict[str, bool]) -> None:
         self.begin(create_test_actor(definition, own, input=given, guards=answers))
 
     parts: dict[str, Any] = {
@@ -94,7 +94,7 @@ def chart_machine(
     return type(f"{_named(definition.name, 0, ())}_machine", (Machine,), parts)
 
 
-class _Playing(RuleBasedStateMachine):
+class _ChartMachine(RuleBasedStateMachine):
     """Base class of the state machines: the machine under test, and the check that a snapshot restores it."""
 
     actor: TestActor | None = None
@@ -103,7 +103,7 @@ class _Playing(RuleBasedStateMachine):
         self.actor = actor
         self._raise_mistake()
 
-    def happens(self, answers: dict[str, bool], do: Callable[[TestActor], object]) -> None:
+    def run_step(self, answers: dict[str, bool], do: Callable[[TestActor], object]) -> None:
         """Run `do` with the machine, while unbound guards have the outcomes `answers`."""
         assert self.actor is not None
         self.actor.doubles.given.update(answers)
@@ -133,13 +133,13 @@ def _is_running(self: Any) -> bool:
     return self.actor is not None and not self.actor.is_done
 
 
-def _wait(self: _Playing, seconds: int, answers: dict[str, bool]) -> None:
-    self.happens(answers, lambda actor: actor.advance(seconds))
+def _wait(self: _ChartMachine, seconds: int, answers: dict[str, bool]) -> None:
+    self.run_step(answers, lambda actor: actor.advance(seconds))
 
 
 def _sends(name: str) -> Callable[..., None]:
-    def send(self: _Playing, payload: Mapping[str, Any], answers: dict[str, bool]) -> None:
-        self.happens(answers, lambda actor: actor.send(name, **payload))
+    def send(self: _ChartMachine, payload: Mapping[str, Any], answers: dict[str, bool]) -> None:
+        self.run_step(answers, lambda actor: actor.send(name, **payload))
 
     return send
 
@@ -152,15 +152,15 @@ def _invokes(id: str) -> Callable[[Any], bool]:
 
 
 def _completes(id: str) -> Callable[..., None]:
-    def complete(self: _Playing, output: Any, answers: dict[str, bool]) -> None:
-        self.happens(answers, lambda actor: actor.complete(id, output))
+    def complete(self: _ChartMachine, output: Any, answers: dict[str, bool]) -> None:
+        self.run_step(answers, lambda actor: actor.complete(id, output))
 
     return complete
 
 
 def _fails(id: str) -> Callable[..., None]:
-    def fail(self: _Playing, error: Any, answers: dict[str, bool]) -> None:
-        self.happens(answers, lambda actor: actor.fail(id, error))
+    def fail(self: _ChartMachine, error: Any, answers: dict[str, bool]) -> None:
+        self.run_step(answers, lambda actor: actor.fail(id, error))
 
     return fail
 

@@ -26,7 +26,7 @@ from rawko.proving.paths import STRATEGIES, ChartPath, shortest_paths
 from rawko.testing.errors import ContractMistake
 
 Kind: TypeAlias = Literal["start", "event", "failure", "done", "error", "each", "timer", "sent"]
-Does: TypeAlias = "Callable[[WalkStep], Any]"
+StepFunction: TypeAlias = "Callable[[WalkStep], Any]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Walk:
     goal: str
     steps: tuple[WalkStep, ...]
 
-    def take(self, *, events: Mapping[str, Does], states: Mapping[str, Does] | None = None) -> None:
+    def take(self, *, events: Mapping[str, StepFunction], states: Mapping[str, StepFunction] | None = None) -> None:
         """Follow the path in the program under test; after each step, check that the program is in the active states.
 
         Args:
@@ -78,19 +78,23 @@ class Walk:
         Raises:
             ContractMistake: An event of the path has no function, or a function is asynchronous.
         """
-        for do, step in self._doing(events, states or {}):
+        for do, step in self._calls(events, states or {}):
             found = do(step)
             if isawaitable(found):
                 raise ContractMistake(f"{step}: its function is asynchronous; use: await walk.take_async(...)")
 
-    async def take_async(self, *, events: Mapping[str, Does], states: Mapping[str, Does] | None = None) -> None:
+    async def take_async(
+        self, *, events: Mapping[str, StepFunction], states: Mapping[str, StepFunction] | None = None
+    ) -> None:
         """Like `take`, with functions that may be asynchronous."""
-        for do, step in self._doing(events, states or {}):
+        for do, step in self._calls(events, states or {}):
             found = do(step)
             if isawaitable(found):
                 await _awaited(found)
 
-    def _doing(self, events: Mapping[str, Does], states: Mapping[str, Does]) -> Iterator[tuple[Does, WalkStep]]:
+    def _calls(
+        self, events: Mapping[str, StepFunction], states: Mapping[str, StepFunction]
+    ) -> Iterator[tuple[StepFunction, WalkStep]]:
         for step in self.steps:
             if step.event not in events and step.kind not in ("start", "sent"):
                 have = hint(step.event, list(events), "events")

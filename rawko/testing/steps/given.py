@@ -48,7 +48,7 @@ def given_input(scene: Scene, json: Any) -> None:
 
 @phrase("given when", "guard {guard} is {outcome}")
 def given_guard(scene: Scene, guard: str, outcome: bool) -> None:
-    scene.give_guard(guard, outcome)
+    scene.set_guard_outcome(guard, outcome)
 
 
 @phrase("given when", "delay {delay} is {seconds} seconds", "delay {delay} is {seconds} second")
