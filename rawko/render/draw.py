@@ -17,6 +17,7 @@ from rawko.render.detail import Detail, with_detail
 from rawko.render.errors import TangledError, TooLargeError, UnknownFormatError
 from rawko.render.expand import Child, with_children
 from rawko.render.extract import NO_CHANGES, extract
+from rawko.render.few_lines import few_lines, no_lines, pack
 from rawko.render.formats.dot import to_dot
 from rawko.render.formats.mermaid import to_mermaid
 from rawko.render.formats.plantuml import to_plantuml
@@ -26,7 +27,6 @@ from rawko.render.formats.svg import to_svg
 from rawko.render.formats.table import to_markdown
 from rawko.render.formats.themes import Theme
 from rawko.render.graph import Diagram
-from rawko.render.outline import few_lines, no_lines, pack
 from rawko.render.placing.layout import Direction
 from rawko.render.placing.scene import Scene, compose
 from rawko.render.rows.captions import Caption

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from rawko.chart import Chart, parse_chart
 from rawko.render.draw import Options, draw_scene
 from rawko.render.extract import extract
+from rawko.render.few_lines import few_lines, no_lines, pack
 from rawko.render.graph import Diagram
-from rawko.render.outline import few_lines, no_lines, pack
 from rawko.render.placing.layout import Direction, Rect
 from rawko.render.placing.scene import PlacedArrow, Scene, compose
 from tests.thorough import further

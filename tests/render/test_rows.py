@@ -107,7 +107,7 @@ def test_each_transition_has_one_row(charts: list[Chart], direction: Direction, 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_no_card_is_upon_another_and_all_are_in_the_drawing(drawings: Drawings, direction: Direction) -> None:
     for chart, drawing in drawings[direction]:
-        rects = {face.card.box.id: rect for face, rect in drawing.faces}
+        rects = {form.card.box.id: rect for form, rect in drawing.forms}
         around = _around(drawing)
         for name, rect in rects.items():
             assert rect.x >= 0 and rect.right <= drawing.width and rect.y >= 0 and rect.bottom <= drawing.height
@@ -122,14 +122,14 @@ def test_no_card_is_upon_another_and_all_are_in_the_drawing(drawings: Drawings, 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_texts_stay_in_their_card(charts: list[Chart], direction: Direction) -> None:
     for chart in charts:
-        for face, rect in draw_rows(chart, Options(direction=direction, detail="all")).faces:
-            for placed, _ in face.runs:
+        for form, rect in draw_rows(chart, Options(direction=direction, detail="all")).forms:
+            for placed, _ in form.runs:
                 assert placed.x >= 0 and placed.x + placed.run.width <= rect.width + 0.5
-                assert 0 <= placed.y <= face.head <= rect.height + 0.5
-            for cell in face.cells:
+                assert 0 <= placed.y <= form.head <= rect.height + 0.5
+            for cell in form.cells:
                 wide = max(text_width(cell.text, 12) + 2 * PILL, text_width(cell.text, 12, bold=True))
                 assert cell.x >= 0 and cell.x + wide <= rect.width + 0.5
-                assert 0 <= cell.y <= face.head
+                assert 0 <= cell.y <= form.head
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -138,7 +138,7 @@ def test_lines_run_from_their_row_to_their_target_and_through_no_other_card(
 ) -> None:
     count = 0
     for chart, drawing in drawings[direction]:
-        rects = {face.card.box.id: rect for face, rect in drawing.faces}
+        rects = {form.card.box.id: rect for form, rect in drawing.forms}
         around = _around(drawing)
         for line in drawing.lines:
             count += 1
@@ -205,7 +205,7 @@ def test_the_same_chart_gives_the_same_bytes_in_every_process(charts: list[Chart
 
 
 def test_regions_stand_in_the_order_of_the_chart_with_their_tops_aligned(nested: Chart) -> None:
-    regions = [rect for face, rect in draw_rows(nested).faces if face.card.box.is_region]
+    regions = [rect for form, rect in draw_rows(nested).forms if form.card.box.is_region]
     assert len(regions) == 2
     assert len({rect.y for rect in regions}) == 1
     assert [rect.x for rect in regions] == sorted(rect.x for rect in regions)
@@ -221,7 +221,7 @@ def test_many_regions_stand_in_rows_in_the_order_of_the_chart(direction: Directi
     regions[3]["initial"] = "c0"
     root = {"name": "r", "initial": "p", "states": [{"name": "p", "parallel states": regions}]}
     chart = parse_chart(json.dumps({"statechart": {"name": "regions", "root state": root}}))
-    rects = [rect for face, rect in draw_rows(chart, Options(direction=direction)).faces if face.card.box.is_region]
+    rects = [rect for form, rect in draw_rows(chart, Options(direction=direction)).forms if form.card.box.is_region]
     assert len(rects) == 17
     rows = [rect.y for rect in rects]
     assert rows == sorted(rows), "a region stands below a later one"
@@ -241,8 +241,8 @@ def test_the_shipped_drawings_fit_a_page_in_both_directions(stem: str, direction
 
 def test_no_guard_of_the_shipped_drawings_is_cut() -> None:
     for stem in shipped_charts():
-        for face, _ in draw_rows(load_chart(find_chart(stem))).faces:
-            assert [placed.run.text for placed, _ in face.runs if placed.run.text.endswith("…")] == []
+        for form, _ in draw_rows(load_chart(find_chart(stem))).forms:
+            assert [placed.run.text for placed, _ in form.runs if placed.run.text.endswith("…")] == []
 
 
 def test_lines_from_both_sides_of_a_gutter_at_one_height_are_both_drawn() -> None:
@@ -253,7 +253,7 @@ def test_lines_from_both_sides_of_a_gutter_at_one_height_are_both_drawn() -> Non
         "{name: right, transitions: [{event: BACK, target: left}]}]}}"
     )
     drawing = draw_rows(chart, Options(direction="right"))
-    (_, one), (_, other) = drawing.faces
+    (_, one), (_, other) = drawing.forms
     assert one.y != other.y or one.x != other.x
     assert len(drawing.lines) == 2
 
@@ -276,21 +276,21 @@ def test_transitions_of_closed_states_are_told_apart() -> None:
         "{name: a, transitions: [{event: E, target: d}]}, {name: b, transitions: [{event: E, target: d}]},"
         "{name: e, invoke: {src: x, id: x, on done: d}}]}, {name: d}]}}"
     )
-    (face, *_) = [face for face, _ in draw_rows(chart, Options(depth=1)).faces]
-    texts = [placed.run.text for placed, row in face.runs if row is not None and placed.run.text != "→"]
+    (form, *_) = [form for form, _ in draw_rows(chart, Options(depth=1)).forms]
+    texts = [placed.run.text for placed, row in form.runs if row is not None and placed.run.text != "→"]
     assert texts == ["E", "E", "done x"]
 
 
 def test_no_empty_card_tells_what_holds_in_every_state(nested: Chart) -> None:
     chart = load_chart(find_chart("agent_loop"))
     for options in (Options(focus="asking_model", style="rows"), Options(detail="overview")):
-        for face, _ in draw_rows(chart, options).faces:
-            assert not face.card.is_shared or face.card.rows
+        for form, _ in draw_rows(chart, options).forms:
+            assert not form.card.is_shared or form.card.rows
     back = parse_chart(
         "statechart: {name: s, root state: {name: r, initial: a, states: [{name: a, transitions: "
         "[{event: E, target: r}]}, {name: b, transitions: [{event: E, target: b}]}]}}"
     )
-    assert [face.card.box.state for face, _ in draw_rows(back).faces] == ["r", "a", "b"]
+    assert [form.card.box.state for form, _ in draw_rows(back).forms] == ["r", "a", "b"]
 
 
 def test_auto_writes_small_charts_on_lines_and_larger_ones_in_rows(nested: Chart) -> None:
@@ -324,7 +324,7 @@ def test_a_large_chart_begins_as_an_overview_that_says_how_to_get_all() -> None:
 
 def test_rows_are_placed_in_steps_that_grow_with_the_chart_alone() -> None:
     drawing = compose_rows(extract(_ring(1500)), detail="overview")
-    assert len(drawing.faces) == 1501 - 1
+    assert len(drawing.forms) == 1501 - 1
 
 
 def test_the_way_of_a_turn_can_be_followed_by_lines_in_the_agent_loop() -> None:
@@ -355,10 +355,10 @@ def _ring(count: int) -> Chart:
 
 
 def _around(drawing: RowDrawing) -> dict[str, str | None]:
-    containers = {face.card.box.id for face, _ in drawing.faces if face.card.is_container}
+    containers = {form.card.box.id for form, _ in drawing.forms if form.card.is_container}
     return {
-        face.card.box.id: face.card.box.parent if face.card.box.parent in containers else None
-        for face, _ in drawing.faces
+        form.card.box.id: form.card.box.parent if form.card.box.parent in containers else None
+        for form, _ in drawing.forms
     }
 
 

@@ -11,7 +11,7 @@ from rawko.render.placing.layout import Rect
 from rawko.render.placing.measure import text_width
 from rawko.render.placing.scene import PlacedRun
 from rawko.render.placing.texts import Run, visible
-from rawko.render.rows.cards import PILL, Cell, Face
+from rawko.render.rows.cards import PILL, CardForm, Cell
 from rawko.render.rows.content import Row
 from rawko.render.rows.drawing import LEGEND_INSET, Dot, RowDrawing
 from rawko.render.rows.lines import Line
@@ -48,57 +48,57 @@ class _Writer:
                 yield _text(placed, 0, 0, is_taken=False)
             yield f'</g>\n<g transform="translate(0,{number(drawing.caption.height)})">'
         yield '<g class="containers">'
-        for face, rect in drawing.faces:
-            if face.card.is_container:
-                yield from self._card(face, rect)
+        for form, rect in drawing.forms:
+            if form.card.is_container:
+                yield from self._card(form, rect)
         yield '</g>\n<g class="edges">'
         for line in drawing.lines:
             yield from self._line(line)
         for dot in drawing.dots:
             yield from self._dot(dot)
         yield '</g>\n<g class="states">'
-        for face, rect in drawing.faces:
-            if not face.card.is_container:
-                yield from self._card(face, rect)
+        for form, rect in drawing.forms:
+            if not form.card.is_container:
+                yield from self._card(form, rect)
         yield '</g>\n<g class="legend">'
         yield from self._legend()
         yield "</g>\n</g>\n</svg>" if drawing.caption.runs else "</g>\n</svg>"
 
     # ------------------------------------------------------------ cards
 
-    def _card(self, face: Face, rect: Rect) -> Iterator[str]:
-        box = face.card.box
+    def _card(self, form: CardForm, rect: Rect) -> Iterator[str]:
+        box = form.card.box
         name = f'id="{self._prefix}{state_id(box.state)}" data-state={attribute(box.state)}'
-        yield f'<g {name} class="{_card_classes(face)}">'
+        yield f'<g {name} class="{_card_classes(form)}">'
         if box.tooltip:
             yield f"<title>{content_text(box.tooltip)}</title>"
         yield f'<rect class="shape" {sides(rect)} rx="10"/>'
-        if face.is_end:
+        if form.is_end:
             yield f'<rect class="ring" {sides(_inner(rect, 3.5))} rx="7"/>'
-        if face.shared:
-            top, bottom = face.shared
+        if form.shared:
+            top, bottom = form.shared
             yield (
                 f'<rect class="shared-rows" {sides(Rect(rect.x + 6, rect.y + top, rect.width - 12, bottom - top))} '
                 'rx="7"/>'
             )
-        for y in face.rules:
+        for y in form.rules:
             yield (f'<path class="rule" d="M{number(rect.x + 8)},{number(rect.y + y)}H{number(rect.right - 8)}"/>')
-        yield from self._texts(face, rect)
+        yield from self._texts(form, rect)
         yield "</g>"
 
-    def _texts(self, face: Face, rect: Rect) -> Iterator[str]:
+    def _texts(self, form: CardForm, rect: Rect) -> Iterator[str]:
         by_row: dict[int, list[str]] = {}
         rows: dict[int, Row] = {}
-        for placed, row in face.runs:
+        for placed, row in form.runs:
             text = _text(placed, rect.x, rect.y, is_taken=row is not None and row.entry.is_taken)
             if row is None:
                 yield text
             else:
                 rows[id(row)] = row
                 by_row.setdefault(id(row), []).append(text)
-        for cell in face.cells:
+        for cell in form.cells:
             rows[id(cell.row)] = cell.row
-            by_row.setdefault(id(cell.row), []).extend(self._goal(cell, rect))
+            by_row.setdefault(id(cell.row), []).extend(self._target(cell, rect))
         for key, texts in by_row.items():
             yield f"<g {_row_identity(rows[key])}>"
             if rows[key].entry.tooltip:
@@ -106,13 +106,13 @@ class _Writer:
             yield from texts
             yield "</g>"
 
-    def _goal(self, cell: Cell, rect: Rect) -> Iterator[str]:
+    def _target(self, cell: Cell, rect: Rect) -> Iterator[str]:
         transition = cell.row.transitions[0] if cell.row.transitions else None
-        is_line = cell.goal.arrow.id in self._drawing.drawn
+        is_line = cell.target.arrow.id in self._drawing.drawn
         x, y = rect.x + cell.x, rect.y + cell.y
         if not is_line:
             width = text_width(cell.text, 12)
-            yield from _pill(Rect(x, y - 11.5, width + 2 * PILL, PILL_HEIGHT), is_end=cell.goal.target.kind == "final")
+            yield from _pill(Rect(x, y - 11.5, width + 2 * PILL, PILL_HEIGHT), is_end=cell.target.box.kind == "final")
             x += PILL
         run = Run(cell.text, "target" if is_line else "chip", transition)
         yield _text(PlacedRun(run, x, y), 0, 0, is_taken=cell.row.entry.is_taken)
@@ -168,11 +168,11 @@ class _Writer:
             yield _text(PlacedRun(legend, LEGEND_INSET, self._drawing.height - 16), 0, 0, is_taken=False)
 
 
-def _card_classes(face: Face) -> str:
-    box: Box = face.card.box
+def _card_classes(form: CardForm) -> str:
+    box: Box = form.card.box
     flags = (
-        ("container" if face.card.is_container else "leaf", True),
-        ("shared", face.card.is_shared),
+        ("container" if form.card.is_container else "leaf", True),
+        ("shared", form.card.is_shared),
         ("region", box.is_region),
         ("active", box.is_active),
         (box.change or "", box.change is not None),

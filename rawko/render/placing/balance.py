@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-ROOMY = {"down": 980.0, "right": 560.0}
+SHORT_RANK = {"down": 980.0, "right": 560.0}
 """Up to this length, in pixels, a rank is short enough: labels then stay near the beginning of their lines."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class LabelChoice:
     """A label that may be in one of several ranks, the preferred rank first; `room` is its size along the rank."""
 
     key: tuple[str, str]
@@ -22,17 +22,20 @@ class Choice:
     room: float
 
 
-def spread(taken: Mapping[int, float], choices: Iterable[Choice], roomy: float) -> dict[tuple[str, str], int]:
+def choose_ranks(
+    taken: Mapping[int, float], choices: Iterable[LabelChoice], least_limit: float
+) -> dict[tuple[str, str], int]:
     """A rank for every label.
 
-        spread({1: 90}, [a label of 60 that prefers rank 1 to rank 2], roomy=100)    rank 2: rank 1 would need 150
+        choose_ranks({1: 90}, [a label of 60 that prefers rank 1 to rank 2], 100)    rank 2: rank 1 would need 150
 
     Args:
         taken: Room in each rank that is used by boxes and labels that cannot move.
-        roomy: A label gets the first of its ranks that has at most this much room in use with it.
+        least_limit: A label gets the first of its ranks that is not longer than this with it, or than the longest in
+            `taken`.
     """
     room = dict(taken)
-    limit = max(roomy, max(room.values(), default=0.0))
+    limit = max(least_limit, max(room.values(), default=0.0))
     found: dict[tuple[str, str], int] = {}
     for choice in sorted(choices, key=lambda each: (len(each.ranks) > 1, len(each.ranks), -each.room)):
         fits = (rank for rank in choice.ranks if room.get(rank, 0.0) + choice.room <= limit)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rawko.render.errors import LayoutError, TangledError
-from rawko.render.placing.balance import ROOMY, Choice, spread
+from rawko.render.placing.balance import SHORT_RANK, LabelChoice, choose_ranks
 from rawko.render.placing.layout import Direction, Layout, Link, Node, Point, Rect, Route
 from rawko.render.placing.order import Tree, backward_links
 from rawko.render.placing.regions import regions_in_order
@@ -79,7 +79,7 @@ class _Request:
         self._add_nodes()
         for link in self._links:
             self._add_link(link)
-        self._hold_heads()
+        self._link_heads()
         answer = self._answer({"effort": "fast"})
         weight = self._weight(answer["nodes"])
         effort = {"effort": "balanced" if weight <= LIGHT else "fast"}
@@ -146,7 +146,7 @@ class _Request:
         self._raw_edges.append({"source": source, "target": target, "weight": weight})
         return len(self._raw_edges) - 1
 
-    def _hold_heads(self) -> None:
+    def _link_heads(self) -> None:
         """Link each head to the first children of its container, so that the engine puts the head before them."""
         reached = set(self._reached())
         for node in self._nodes:
@@ -191,7 +191,7 @@ class _Request:
                 level = taken.setdefault(self._container(key), {})
                 level[ranks[key]] = level.get(ranks[key], 0.0) + answer[place]["size"][across] + NODE_GAP
         for container, each in choices.items():
-            ranks |= spread(taken.get(container, {}), each, ROOMY[self._direction])
+            ranks |= choose_ranks(taken.get(container, {}), each, SHORT_RANK[self._direction])
         # Ranks count within a container, but the engine refuses a line between equal ranks of different containers.
         offsets = {container: number * len(self._places) for number, container in enumerate(choices)}
         for key, place in self._places.items():
@@ -200,9 +200,9 @@ class _Request:
                 self._raw_nodes[place]["rank"] = {"fixed": ranks[key] + offsets[container]}
         return bool(choices)
 
-    def _choices(self, ranks: Mapping[tuple[str, str], int | None]) -> dict[str | None, list[Choice]]:
+    def _choices(self, ranks: Mapping[tuple[str, str], int | None]) -> dict[str | None, list[LabelChoice]]:
         """Labels of long lines, by container, with the ranks that their line passes, beginning at its source."""
-        choices: dict[str | None, list[Choice]] = {}
+        choices: dict[str | None, list[LabelChoice]] = {}
         for link in self._links:
             span = self._spans[link.id]
             if link.label is None or span.source == span.target or not span.is_between_children:
@@ -212,7 +212,7 @@ class _Request:
                 continue
             way = range(start + 1, end) if start < end else range(start - 1, end, -1)
             size = link.label[self._direction == "right"] + NODE_GAP
-            choices.setdefault(span.container, []).append(Choice(("label", link.id), way, size))
+            choices.setdefault(span.container, []).append(LabelChoice(("label", link.id), way, size))
         return choices
 
     def _container(self, key: tuple[str, str]) -> str | None:

@@ -86,16 +86,16 @@ def compose(diagram: Diagram, *, direction: Direction = "down", engine: Engine =
     ends = Counter(end for arrow in diagram.arrows for end in (arrow.source, arrow.target))
     crowded: set[str] = set()
     while True:
-        texts = {box.id: _Texts(box, box.id in diagram.children, box.id in crowded) for box in diagram.boxes}
+        texts = {box.id: _BoxTexts(box, box.id in diagram.children, box.id in crowded) for box in diagram.boxes}
         nodes = [_roomy(texts[box.id].node(), ends[box.id], direction) for box in diagram.boxes]
         placed = _shifted(engine(nodes, links, direction))
-        walls = _Walls(placed)
-        more = {name for name, each in texts.items() if name not in crowded and not each.has_room(placed, walls)}
+        title_places = _TitlePlaces(placed)
+        more = {name for name, each in texts.items() if name not in crowded and not each.has_room(placed, title_places)}
         if not more:
             break
         crowded |= more
     arrows = tuple(_placed_arrow(arrow, placed.routes[arrow.id], labels[arrow.id]) for arrow in diagram.arrows)
-    boxes = tuple(texts[box.id].placed(placed, walls) for box in diagram.boxes)
+    boxes = tuple(texts[box.id].placed(placed, title_places) for box in diagram.boxes)
     width, height = _extent(placed)
     return Scene(diagram, width + MARGIN, height + MARGIN, boxes, arrows)
 
@@ -124,7 +124,7 @@ def _placed_arrow(arrow: Arrow, route: Route, lines: Sequence[Line]) -> PlacedAr
     return PlacedArrow(arrow, closed(route) if arrow.source == arrow.target else route, text)
 
 
-class _Texts:
+class _BoxTexts:
     """The texts of one box: the room that they need, and their positions once the box has been placed.
 
     A container's title is inside its upper border, beside the lines that cross it; if these lines leave no room, it
@@ -169,27 +169,27 @@ class _Texts:
             return block_size(lines)
         return (2.0, 2.0) if self._box.kind == "parallel" else None
 
-    def placed(self, layout: Layout, walls: _Walls) -> PlacedBox:
+    def placed(self, layout: Layout, title_places: _TitlePlaces) -> PlacedBox:
         box, rect = self._box, layout.boxes[self._box.id]
         if box.kind == "initial":
             return PlacedBox(box, rect)
         if not self._is_container:
             return PlacedBox(box, rect, (_text([*self._title, *self._rows], rect, None),))
         texts = [_text(self._head_lines(), layout.heads[box.id], None)] if self._head_lines() else []
-        place = None if self._is_crowded else self._title_place(layout, walls)
+        place = None if self._is_crowded else self._title_place(layout, title_places)
         if place is not None:
             texts.insert(0, _text(self._title, place, (0, 0)))
         return PlacedBox(box, rect, tuple(texts), is_container=True)
 
-    def has_room(self, layout: Layout, walls: _Walls) -> bool:
+    def has_room(self, layout: Layout, title_places: _TitlePlaces) -> bool:
         """Whether the title fits beside the lines that cross the upper border of its container."""
-        return not self._is_container or self._title_place(layout, walls) is not None
+        return not self._is_container or self._title_place(layout, title_places) is not None
 
-    def _title_place(self, layout: Layout, walls: _Walls) -> Rect | None:
+    def _title_place(self, layout: Layout, title_places: _TitlePlaces) -> Rect | None:
         rect = layout.boxes[self._box.id]
         width, height = block_size(self._title)
         band = Rect(rect.x, rect.y + (CONTAINER_PADDING - height) / 2, rect.width, height)
-        x = walls.free_x(band, width)
+        x = title_places.free_x(band, width)
         return None if x is None else Rect(x, band.y, width, height)
 
     def _head_lines(self) -> list[Line]:
@@ -223,7 +223,7 @@ def _text(lines: Sequence[Line], rect: Rect, padding: tuple[float, float] | None
     return PlacedText(Rect(x if padding else x - width / 2, y, width, height), tuple(runs))
 
 
-class _Walls:
+class _TitlePlaces:
     """All lines of a layout, to find a place for a title that no line crosses."""
 
     def __init__(self, layout: Layout) -> None:

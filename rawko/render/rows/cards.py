@@ -8,7 +8,7 @@ from rawko.render.detail import Detail
 from rawko.render.placing.measure import fitting, longest_piece, text_width, wrapped
 from rawko.render.placing.scene import PlacedRun
 from rawko.render.placing.texts import SIZES, Run, Style, title_lines, visible
-from rawko.render.rows.content import Card, Content, Goal, Row
+from rawko.render.rows.content import Card, Content, Row, RowTarget
 
 PADDING = 12.0
 LINE = 16.5
@@ -37,7 +37,7 @@ SIGN = 17.0
 class Cell:
     """The name of a target with its position; it is drawn bold or in a pill, depending on whether it has a line."""
 
-    goal: Goal
+    target: RowTarget
     row: Row
     text: str
     x: float
@@ -50,7 +50,7 @@ class Cell:
 
 
 @dataclass
-class Face:
+class CardForm:
     """The placed texts of a card, in one form.
 
     Attributes:
@@ -73,26 +73,26 @@ class Face:
         return self.card.box.kind == "final"
 
 
-def faces_of(card: Card, content: Content) -> tuple[Face, ...]:
+def card_forms(card: Card, content: Content) -> tuple[CardForm, ...]:
     """The forms of a card with its texts placed: from wide to narrow, each narrower than the previous one."""
-    found: list[Face] = []
+    found: list[CardForm] = []
     for width in GUARD_WIDTHS if len(content.cards) <= LIGHT else GUARD_WIDTHS[1:2]:
-        face = face_of(card, content, width)
-        if not found or face.width < found[-1].width - LEAST_GAIN:
-            found.append(face)
+        form = card_form(card, content, width)
+        if not found or form.width < found[-1].width - LEAST_GAIN:
+            found.append(form)
     return tuple(found)
 
 
-def face_of(card: Card, content: Content, guard_width: float = GUARD_WIDTHS[0]) -> Face:
+def card_form(card: Card, content: Content, guard_width: float = GUARD_WIDTHS[0]) -> CardForm:
     """A card's placed texts, with guards wrapped to `guard_width` pixels."""
-    face = Face(card, guard_width)
-    inset = PADDING + (4 if face.is_end else 0)
+    form = CardForm(card, guard_width)
+    inset = PADDING + (4 if form.is_end else 0)
     y = inset - 1
     for text, style in _head(card):
         run = title_lines(text, style)[0].runs[0]
         y += SIZES[style] * 1.3
-        face.runs.append((PlacedRun(run, inset, y - SIZES[style] * 0.3), None))
-        face.width = max(face.width, run.width + 2 * inset)
+        form.runs.append((PlacedRun(run, inset, y - SIZES[style] * 0.3), None))
+        form.width = max(form.width, run.width + 2 * inset)
     rows = card.rows
     if rows:
         y += 5
@@ -100,19 +100,19 @@ def face_of(card: Card, content: Content, guard_width: float = GUARD_WIDTHS[0]) 
             top = y
             text = _where(card, content)
             run = Run(text, "kind")
-            face.runs.append((PlacedRun(run, PADDING, y + 13), None))
-            y = _rows(face, y + 18, content.detail) + 3
-            face.shared = (top, y)
+            form.runs.append((PlacedRun(run, PADDING, y + 13), None))
+            y = _rows(form, y + 18, content.detail) + 3
+            form.shared = (top, y)
         else:
-            face.rules.append(y)
-            y = _rows(face, y + 3, content.detail)
+            form.rules.append(y)
+            y = _rows(form, y + 3, content.detail)
     if card.box.hidden:
         run = Run(f"+ {card.box.hidden} states inside", "kind")
-        face.runs.append((PlacedRun(run, inset, y + 12), None))
-        face.width = max(face.width, run.width + 2 * inset)
+        form.runs.append((PlacedRun(run, inset, y + 12), None))
+        form.width = max(form.width, run.width + 2 * inset)
         y += 15
-    face.head = y + inset - 3
-    return face
+    form.head = y + inset - 3
+    return form
 
 
 def _where(card: Card, content: Content) -> str:
@@ -138,14 +138,14 @@ def _head(card: Card) -> list[tuple[str, Style]]:
     return found
 
 
-def _rows(face: Face, y: float, detail: Detail) -> float:
+def _rows(form: CardForm, y: float, detail: Detail) -> float:
     """Place the rows from `y` down; return the height at which they end."""
-    rows = face.card.rows
+    rows = form.card.rows
     events = [(_event(row), row.entry.inner) for row in rows]
     shown = ["" if place and events[place - 1] == event else event[0] for place, event in enumerate(events)]
     left = [wrapped(visible(text), 12, EVENT_WIDTH, lines=3) for text in shown]
     middle = [
-        _condition(row, face.guard_width, is_first=bool(text) or detail == "overview")
+        _condition(row, form.guard_width, is_first=bool(text) or detail == "overview")
         for row, text in zip(rows, shown, strict=True)
     ]
     wide = max((text_width(text, 12) for lines in left for text in lines), default=0.0)
@@ -155,23 +155,23 @@ def _rows(face: Face, y: float, detail: Detail) -> float:
     across = 0.0
     for place, row in enumerate(rows):
         if shown[place] and place:
-            face.rules.append(y)
+            form.rules.append(y)
         top = y
         lines, style = middle[place]
         for number, text in enumerate(left[place]):
-            face.runs.append((_placed(text, "event", row, PADDING, y + number * LINE), row))
+            form.runs.append((_placed(text, "event", row, PADDING, y + number * LINE), row))
         for number, text in enumerate(lines):
-            face.runs.append((_placed(text, style, row, x2, y + number * LINE), row))
-        ends = _targets(face, row, x3, y)
-        height = max(len(left[place]), len(lines), max(len(row.goals), 1))
+            form.runs.append((_placed(text, style, row, x2, y + number * LINE), row))
+        ends = _targets(form, row, x3, y)
+        height = max(len(left[place]), len(lines), max(len(row.targets), 1))
         y = top + height * LINE
         if row.entry.actions:
-            text = fitting(visible(f"/ {row.entry.actions}"), 11, face.guard_width + TARGET_WIDTH)
-            face.runs.append((_placed(text, "action", row, x2, y - 2), row))
+            text = fitting(visible(f"/ {row.entry.actions}"), 11, form.guard_width + TARGET_WIDTH)
+            form.runs.append((_placed(text, "action", row, x2, y - 2), row))
             across = max(across, x2 + text_width(text, 11))
             y += LINE - 3
         across = max(across, ends)
-    face.width = max(face.width, across + PADDING)
+    form.width = max(form.width, across + PADDING)
     return y
 
 
@@ -192,23 +192,23 @@ def _placed(text: str, style: Style, row: Row, x: float, top: float) -> PlacedRu
     return PlacedRun(Run(text, style, number), x, top + 12.5)
 
 
-def _targets(face: Face, row: Row, x: float, y: float) -> float:
+def _targets(form: CardForm, row: Row, x: float, y: float) -> float:
     """Place the names of a row's targets; return the x at which the longest ends."""
-    if not row.goals:
+    if not row.targets:
         text = "↺ itself" if row.is_again else "stays"
         placed = _placed(text, "quiet", row, x + (0 if row.is_again else SIGN), y)
-        face.runs.append((placed, row))
+        form.runs.append((placed, row))
         return placed.x + placed.run.width
     reach = x
-    for number, goal in enumerate(row.goals):
+    for number, target in enumerate(row.targets):
         top = y + number * LINE
-        text = fitting(visible(goal.target.title), 12, TARGET_WIDTH, bold=True)
-        sign = "↺" if goal.is_again else "→"
-        face.runs.append((_placed(sign, "quiet", row, x, top), row))
-        if goal.is_again:
-            face.runs.append((_placed(text, "quiet", row, x + SIGN, top), row))
+        text = fitting(visible(target.box.title), 12, TARGET_WIDTH, bold=True)
+        sign = "↺" if target.is_again else "→"
+        form.runs.append((_placed(sign, "quiet", row, x, top), row))
+        if target.is_again:
+            form.runs.append((_placed(text, "quiet", row, x + SIGN, top), row))
         else:
-            face.cells.append(Cell(goal, row, text, x + SIGN, top + 12.5))
+            form.cells.append(Cell(target, row, text, x + SIGN, top + 12.5))
         width = max(text_width(text, 12) + 2 * PILL, text_width(text, 12, bold=True))
         reach = max(reach, x + SIGN + width)
     return reach

@@ -84,7 +84,7 @@ class Siblings:
                     ranks[other] = max(ranks[other], ranks[name] + 1)
         return ranks
 
-    def lost(self, columns: Columns) -> int:
+    def skipping_edges(self, columns: Columns) -> int:
         """The number of edges that skip a whole column: these cannot be drawn as lines."""
         where = {name: number for number, column in enumerate(columns) for name in column}
         return sum(abs(where[one] - where[other]) > 1 for one, other in self.edges)

@@ -16,11 +16,11 @@ MANY = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
-    """A target of a row; `arrow` is the arrow that may be drawn as a line."""
+class RowTarget:
+    """A target of a row; `arrow` is the arrow that may be drawn as a line, `box` is the box to which it leads."""
 
     arrow: Arrow
-    target: Box
+    box: Box
 
     @property
     def is_again(self) -> bool:
@@ -32,13 +32,13 @@ class Row:
     """One transition in the box of its state.
 
     Attributes:
-        goals: One for each target; empty if the transition does not leave the state.
+        targets: One for each target; empty if the transition does not leave the state.
         is_again: A self-transition without an arrow.
         transitions: Indices of the transitions that the row shows; in an overview there may be several.
     """
 
     entry: Entry
-    goals: tuple[Goal, ...] = ()
+    targets: tuple[RowTarget, ...] = ()
     is_again: bool = False
     is_transition: bool = True
     transitions: tuple[int, ...] = ()
@@ -149,19 +149,19 @@ def _rows(diagram: Diagram) -> dict[str, list[Row]]:
     for arrow in diagram.arrows:
         if arrow.kind == "initial":
             continue
-        goal = Goal(arrow, diagram.by_id[arrow.target])
+        target = RowTarget(arrow, diagram.by_id[arrow.target])
         rows = found.setdefault(arrow.source, [])
         for entry in arrow.entries or (Entry(),):
             if entry.transition is None:
-                rows.append(Row(entry, (goal,), is_transition=arrow.kind == "transition"))
+                rows.append(Row(entry, (target,), is_transition=arrow.kind == "transition"))
                 continue
             key = arrow.source, entry.transition
             if key in places:
                 row = rows[places[key]]
-                rows[places[key]] = replace(row, goals=(*row.goals, goal))
+                rows[places[key]] = replace(row, targets=(*row.targets, target))
             else:
                 places[key] = len(rows)
-                rows.append(Row(entry, (goal,), transitions=(entry.transition,)))
+                rows.append(Row(entry, (target,), transitions=(entry.transition,)))
     for rows in found.values():
         rows.sort(key=lambda row: row.transitions or (-1,))
     return found
@@ -177,24 +177,24 @@ def _detailed(rows: list[Row] | tuple[()], detail: Detail) -> Iterator[Row]:
         return
     merged: dict[object, Row] = {}
     for row in rows:
-        if not row.goals and not row.is_again:
+        if not row.targets and not row.is_again:
             continue
-        key = row.entry.event, row.entry.inner, tuple(goal.arrow.target for goal in row.goals), row.is_again
+        key = row.entry.event, row.entry.inner, tuple(target.arrow.target for target in row.targets), row.is_again
         bare = replace(row.entry, guard="", actions="")
         known = merged.get(key)
         if known is None:
             merged[key] = replace(row, entry=bare)
         else:
-            goals = tuple(dict.fromkeys((*known.goals, *row.goals)))
+            targets = tuple(dict.fromkeys((*known.targets, *row.targets)))
             both = replace(
                 known.entry,
                 is_taken=known.entry.is_taken or bare.is_taken,
                 tooltip=f"{known.entry.tooltip}\n\n{bare.tooltip}",
             )
-            one = {goal.arrow.target: goal for goal in reversed(goals)}
+            one = {target.arrow.target: target for target in reversed(targets)}
             merged[key] = Row(
                 both,
-                tuple(one[goal.arrow.target] for goal in known.goals),
+                tuple(one[target.arrow.target] for target in known.targets),
                 known.is_again,
                 known.is_transition,
                 (*known.transitions, *row.transitions),

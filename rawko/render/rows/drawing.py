@@ -11,7 +11,7 @@ from rawko.render.graph import SIGNS, Arrow, Box, Diagram
 from rawko.render.placing.layout import Direction, Point, Rect
 from rawko.render.placing.texts import Run
 from rawko.render.rows.captions import NO_CAPTION, Caption, PlacedCaption, place_caption
-from rawko.render.rows.cards import Face, faces_of
+from rawko.render.rows.cards import CardForm, card_forms
 from rawko.render.rows.content import Content, content_of
 from rawko.render.rows.lines import Line, Lines, choose_lines
 from rawko.render.rows.places import DOT_ROOM, MARGIN, READABLE, TOP, Places, offers_of, place
@@ -55,7 +55,7 @@ class RowDrawing:
     diagram: Diagram
     width: float
     height: float
-    faces: tuple[tuple[Face, Rect], ...]
+    forms: tuple[tuple[CardForm, Rect], ...]
     lines: tuple[Line, ...]
     dots: tuple[Dot, ...]
     drawn: frozenset[str]
@@ -74,9 +74,9 @@ class RowDrawing:
         texts = [self.note] if self.note else []
         texts += [f"{SIGNS[change]} {change}" for change in self.diagram.changes]
         if not self.note:
-            goals = [cell.goal.arrow.id in self.drawn for face, _ in self.faces for cell in face.cells]
-            texts += ["bold: follow the line"] if any(goals) else []
-            texts += ["pill: go to the state of that name"] if not all(goals) else []
+            targets = [cell.target.arrow.id in self.drawn for form, _ in self.forms for cell in form.cells]
+            texts += ["bold: follow the line"] if any(targets) else []
+            texts += ["pill: go to the state of that name"] if not all(targets) else []
             texts += ["dashed: on an error"] if any(line.arrow.is_error for line in self.lines) else []
         return Run("  ·  ".join(texts), "kind")
 
@@ -91,18 +91,18 @@ def compose_rows(
 ) -> RowDrawing:
     """Compute the position of everything in a diagram with its transitions as rows."""
     content = content_of(diagram, detail)
-    faces = {name: faces_of(card, content) for name, card in content.cards.items()}
-    offers = sorted(offers_of(content, faces, direction)[TOP], key=lambda shape: _score(shape, direction))
+    forms = {name: card_forms(card, content) for name, card in content.cards.items()}
+    offers = sorted(offers_of(content, forms, direction)[TOP], key=lambda shape: _score(shape, direction))
     tries = offers[: max(2, min(TRIES, MANY_CARDS // max(len(content.cards), 1)))]
-    drawn = (_placed(content, faces, shape, direction) for shape in tries)
+    drawn = (_placed(content, forms, shape, direction) for shape in tries)
     _, places, lines = min(drawn, key=lambda each: each[0])
-    order = [places.faces[name] for name in content.cards]
+    order = [places.forms[name] for name in content.cards]
     width = max(places.size[0], 420.0)
     return RowDrawing(
         diagram,
         width,
         places.size[1],
-        tuple((face, places.rects[face.card.box.id]) for face in order),
+        tuple((form, places.rects[form.card.box.id]) for form in order),
         tuple(lines.lines()),
         tuple(_dots(places)),
         lines.drawn,
@@ -121,10 +121,10 @@ def _size_score(width: float, height: float, direction: Direction) -> float:
 
 
 def _placed(
-    content: Content, faces: Mapping[str, Sequence[Face]], shape: Shape, direction: Direction
+    content: Content, forms: Mapping[str, Sequence[CardForm]], shape: Shape, direction: Direction
 ) -> tuple[float, Places, Lines]:
     """A shape with its lines: (score, places, lines); a lower score reads better."""
-    places = place(content, faces, shape)
+    places = place(content, forms, shape)
     lines = choose_lines(places)
     places.widen(lines.tracks.counts)
     return _size_score(*places.size, direction) + shape.cost - LINE_WORTH * len(lines.chosen), places, lines

@@ -39,7 +39,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class CandidateLine:
     """A possible line; straight if it has no gutter.
 
     Attributes:
@@ -72,7 +72,7 @@ class Lines:
     """The lines of a drawing."""
 
     places: Places
-    chosen: list[Way] = field(default_factory=list)
+    chosen: list[CandidateLine] = field(default_factory=list)
     tracks: Tracks = field(default_factory=Tracks)
 
     @property
@@ -83,7 +83,7 @@ class Lines:
         """The lines with their positions; `Places.widen` must have run before."""
         return [Line(way.arrow, tuple(self._parts(way))) for way in self.chosen]
 
-    def take(self, way: Way) -> bool:
+    def take(self, way: CandidateLine) -> bool:
         """Add a line if there is room for it; return whether there was."""
         if way.gutter is None:
             self.chosen.append(way)
@@ -104,7 +104,7 @@ class Lines:
                 return True
         return False
 
-    def _parts(self, way: Way) -> Iterable[tuple[Point, ...]]:
+    def _parts(self, way: CandidateLine) -> Iterable[tuple[Point, ...]]:
         rects = self.places.rects
         source, target = rects[way.arrow.source], rects[way.arrow.target]
         if way.gutter is None:
@@ -127,14 +127,14 @@ class Lines:
 def choose_lines(places: Places) -> Lines:
     """Choose lines for placed cards whose heights are known."""
     found = Lines(places)
-    ways = [way for way in _ways(places) if way is not None]
+    ways = [way for way in _candidates(places) if way is not None]
     ways.sort(key=lambda way: (way.borders + way.is_back, way.arrow.is_error, way.length))
     for way in ways:
         if way.gutter is not None:
             found.tracks.expect(way.gutter, way.comes_from, way.rows(places.top[way.arrow.source]))
     into: Counter[str] = Counter()
     backs: Counter[str] = Counter()
-    rest: list[Way] = []
+    rest: list[CandidateLine] = []
     for way in ways:
         target = way.arrow.target
         if into[target] and way.gutter is not None:
@@ -148,23 +148,23 @@ def choose_lines(places: Places) -> Lines:
         if into[target] < MOST_LINES and is_near and found.take(way):
             into[target] += 1
             backs[target] += way.is_back
-    found.tracks.settle()
+    found.tracks.assign_tracks()
     order = {arrow.id: number for number, arrow in enumerate(places.content.diagram.arrows)}
     found.chosen.sort(key=lambda way: order[way.arrow.id])
     return found
 
 
-def _ways(places: Places) -> Iterable[Way | None]:
+def _candidates(places: Places) -> Iterable[CandidateLine | None]:
     cells: dict[str, list[Cell]] = {}
-    for face in places.faces.values():
-        for cell in face.cells:
-            cells.setdefault(cell.goal.arrow.id, []).append(cell)
+    for form in places.forms.values():
+        for cell in form.cells:
+            cells.setdefault(cell.target.arrow.id, []).append(cell)
     for arrow in places.content.diagram.arrows:
         if arrow.id in cells and not places.content.cards[arrow.target].sources:
-            yield _way(places, arrow, tuple(cells[arrow.id]))
+            yield _candidate(places, arrow, tuple(cells[arrow.id]))
 
 
-def _way(places: Places, arrow: Arrow, cells: tuple[Cell, ...]) -> Way | None:
+def _candidate(places: Places, arrow: Arrow, cells: tuple[Cell, ...]) -> CandidateLine | None:
     content = places.content
     split = meeting(content, arrow.source, arrow.target)
     if split is None:
@@ -177,7 +177,7 @@ def _way(places: Places, arrow: Arrow, cells: tuple[Cell, ...]) -> Way | None:
     (i, row), (j, place) = places.spot[one], places.spot[other]
     is_back = (j, place) < (i, row)
     if i == j and borders == 0 and abs(row - place) == 1:
-        return Way(arrow, cells, None, is_back=is_back)
+        return CandidateLine(arrow, cells, None, is_back=is_back)
     if abs(i - j) > 1:
         return None
     sides: tuple[Side, Side, int]
@@ -186,12 +186,12 @@ def _way(places: Places, arrow: Arrow, cells: tuple[Cell, ...]) -> Way | None:
     else:
         sides = ("right", "left", j) if i < j else ("left", "right", i)
     leaves, enters, number = sides
-    found = Way(arrow, cells, (container, number), leaves, enters, borders, is_back=is_back)
+    found = CandidateLine(arrow, cells, (container, number), leaves, enters, borders, is_back=is_back)
     length = max(abs(y - places.top[arrow.target] - ENTRY) for y in found.rows(places.top[arrow.source]))
     return replace(found, length=length)
 
 
-def _leaves_freely(places: Places, way: Way, gutter: Gutter, rows: Iterable[float]) -> bool:
+def _leaves_freely(places: Places, way: CandidateLine, gutter: Gutter, rows: Iterable[float]) -> bool:
     return all(_is_free_inside(places, way.arrow.source, way.leaves, gutter, y) for y in rows)
 
 

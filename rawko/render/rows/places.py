@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from math import fsum
 
 from rawko.render.placing.layout import Direction, Rect
-from rawko.render.rows.cards import Face
+from rawko.render.rows.cards import CardForm
 from rawko.render.rows.columns import Columns, Siblings, ways_to_place
 from rawko.render.rows.content import Content
 from rawko.render.rows.shapes import COLUMN_GAP, ROW_GAP, Offers, Shape, best, combined, row_heights
@@ -57,7 +57,7 @@ class Places:
     """
 
     content: Content
-    faces: dict[str, Face] = field(default_factory=dict)
+    forms: dict[str, CardForm] = field(default_factory=dict)
     columns: dict[str | None, Columns] = field(default_factory=dict)
     spot: dict[str, tuple[int, int]] = field(default_factory=dict)
     top: dict[str, float] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Places:
             columns = self.columns.get(name)
             if columns is None:
                 assert name is not None
-                self.width[name] = self.faces[name].width
+                self.width[name] = self.forms[name].width
                 continue
             widths = [max(self.width[child] for child in column) for column in columns]
             for number in range(len(columns) + 1):
@@ -88,7 +88,7 @@ class Places:
             inner[name] = widths
             whole = fsum(widths) + fsum(wide[name, number] for number in range(len(columns) + 1))
             if name is not None:
-                self.width[name] = max(whole, self.faces[name].width)
+                self.width[name] = max(whole, self.forms[name].width)
             else:
                 self.size = (whole + 2 * MARGIN, self.size[1])
         for name in order:
@@ -107,7 +107,7 @@ class Places:
                 narrow = self._narrow(column, across)
                 for child in column:
                     own = narrow if self.width[child] <= narrow else across
-                    if self.faces[child].is_end:
+                    if self.forms[child].is_end:
                         own = min(max(self.width[child], 100.0), across)
                     self.rects[child] = Rect(x, self.top[child], own, self.height[child])
                 x += across
@@ -115,58 +115,59 @@ class Places:
 
     def _narrow(self, column: Sequence[str], across: float) -> float:
         """The common width of cards that would be half empty at the column's full width; 0 if there are none."""
-        widths = [self.width[name] for name in column if name not in self.columns and not self.faces[name].is_end]
+        widths = [self.width[name] for name in column if name not in self.columns and not self.forms[name].is_end]
         return max((width for width in widths if width < min(across / EMPTY, across - EMPTY_WIDTH)), default=0.0)
 
 
-def offers_of(content: Content, faces: Mapping[str, Sequence[Face]], direction: Direction = "down") -> Offers:
+def offers_of(content: Content, forms: Mapping[str, Sequence[CardForm]], direction: Direction = "down") -> Offers:
     """The possible shapes of every card, and of the whole drawing under `TOP`, without margins."""
-    edges = _lifted(content)
+    edges = _edges_by_container(content)
     offers: dict[str, tuple[Shape, ...]] = {}
     for name in reversed([None, *content.cards]):
         children = _inside(content, name)
         if name is not None and not children:
-            forms = enumerate(faces[name])
             offers[name] = best(
-                Shape(face.width, face.head, _broken(name, faces, place), face=place) for place, face in forms
+                Shape(form.width, form.head, _wrapping_cost(name, forms, place), form=place)
+                for place, form in enumerate(forms[name])
             )
             continue
         shapes = _content_shapes(content, name, edges.get(name, {}), offers, direction)
         if name is None:
             offers[TOP] = shapes
         else:
-            forms = enumerate(faces[name])
             framed = (
-                _framed(shape, face, place, _broken(name, faces, place)) for place, face in forms for shape in shapes
+                _framed(shape, form, place, _wrapping_cost(name, forms, place))
+                for place, form in enumerate(forms[name])
+                for shape in shapes
             )
             offers[name] = best(framed)
     return offers
 
 
-def _broken(name: str, faces: Mapping[str, Sequence[Face]], place: int) -> float:
+def _wrapping_cost(name: str, forms: Mapping[str, Sequence[CardForm]], place: int) -> float:
     """Cost of a narrow form of a card in addition to its height: the height by which broken guards make it higher."""
-    return faces[name][place].head - faces[name][0].head
+    return forms[name][place].head - forms[name][0].head
 
 
-def _framed(shape: Shape, face: Face, place: int, cost: float) -> Shape:
+def _framed(shape: Shape, form: CardForm, place: int, cost: float) -> Shape:
     """The shape of a container around its content: with its own texts and its frame."""
-    width, height = max(shape.width + 2 * INSET, face.width), face.head + shape.height + INSET
-    return replace(shape, width=width, height=height, cost=shape.cost + cost, face=place)
+    width, height = max(shape.width + 2 * INSET, form.width), form.head + shape.height + INSET
+    return replace(shape, width=width, height=height, cost=shape.cost + cost, form=place)
 
 
-def place(content: Content, faces: Mapping[str, Sequence[Face]], shape: Shape) -> Places:
+def place(content: Content, forms: Mapping[str, Sequence[CardForm]], shape: Shape) -> Places:
     """Columns for every container and heights for every card, for a given shape of the whole drawing."""
     places = Places(content)
     places.size = (shape.width + 2 * MARGIN, shape.height + 2 * MARGIN + LEGEND)
-    edges = _lifted(content)
+    edges = _edges_by_container(content)
     shapes: dict[str | None, Shape] = {None: shape}
     for name in [None, *content.cards]:
         own = shapes[name]
         base = MARGIN
         if name is not None:
             places.height[name] = own.height
-            places.faces[name] = faces[name][own.face]
-            base = places.top[name] + places.faces[name].head
+            places.forms[name] = forms[name][own.form]
+            base = places.top[name] + places.forms[name].head
         if not own.columns:
             continue
         shapes.update(own.inner)
@@ -208,7 +209,7 @@ def _content_shapes(
 def _cost(group: Siblings, columns: Columns, direction: Direction) -> float:
     """Cost of a choice of columns, in pixels of height: edges that cannot be lines, and additional rows of regions."""
     lines = max(map(len, columns)) if direction == "down" else len(columns)
-    return 25.0 * group.lost(columns) + (STACKED * (lines - 1) if group.is_parallel else 0.0)
+    return 25.0 * group.skipping_edges(columns) + (STACKED * (lines - 1) if group.is_parallel else 0.0)
 
 
 def _room(content: Content, name: str | None, columns: Columns) -> dict[str, float]:
@@ -281,7 +282,7 @@ def _siblings(
     )
 
 
-def _lifted(content: Content) -> dict[str | None, dict[tuple[str, str], bool]]:
+def _edges_by_container(content: Content) -> dict[str | None, dict[tuple[str, str], bool]]:
     """Edges between the cards of each container: (from, to) -> whether only errors lead along the edge."""
     edges: dict[str | None, dict[tuple[str, str], bool]] = {}
     for arrow in content.diagram.arrows:

@@ -34,7 +34,7 @@ class Shape:
         cost: Penalty for bad readability, in pixels of height: for example edges that its columns leave no room for.
         columns: Columns of a container's cards.
         inner: Chosen shapes of these cards.
-        face: Index of the form of the card's own texts, from the widest.
+        form: Index of the form of the card's own texts, from the widest.
     """
 
     width: float
@@ -42,7 +42,7 @@ class Shape:
     cost: float = 0.0
     columns: Columns = ()
     inner: Mapping[str, Shape] = field(default_factory=dict)
-    face: int = 0
+    form: int = 0
 
     @property
     def weight(self) -> float:

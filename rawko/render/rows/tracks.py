@@ -125,7 +125,7 @@ class Tracks:
     def _is_free(self, gutter: Gutter, side: Side, y: float) -> bool:
         return all(abs(y - each) >= APART for each in self._used.get((gutter, _opposite(side)), ()))
 
-    def settle(self) -> None:
+    def assign_tracks(self) -> None:
         """Assign tracks to the nets of each gutter, by length or reversed, whichever order has fewer crossings."""
         by_gutter: dict[Gutter, list[Net]] = {}
         for (gutter, _, _), net in self.nets.items():

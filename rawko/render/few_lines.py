@@ -116,7 +116,7 @@ class _Packing:
     def layout(self) -> Layout:
         for node in reversed(self._nodes):  # children before their parents
             self._sizes[node.id] = self._size(node)
-        self._shelve(self._children.get(None, []))
+        self._place_in_rows(self._children.get(None, []))
         boxes: dict[str, Rect] = {}
         heads: dict[str, Rect] = {}
         for node in self._nodes:
@@ -135,13 +135,13 @@ class _Packing:
         pad = CONTAINER_PADDING
         head_width, head_height = node.head or (0.0, 0.0)
         top = pad + (head_height + NODE_GAP if node.head else 0.0)
-        width, height = self._shelve(children, left=pad, top=top)
+        width, height = self._place_in_rows(children, left=pad, top=top)
         width = max(width, head_width, node.width)
         if node.head:
             self._heads[node.id] = Rect(pad + (width - head_width) / 2, pad, head_width, head_height)
         return width + 2 * pad, top + height + pad
 
-    def _shelve(self, nodes: Sequence[Node], left: float = 0.0, top: float = 0.0) -> tuple[float, float]:
+    def _place_in_rows(self, nodes: Sequence[Node], left: float = 0.0, top: float = 0.0) -> tuple[float, float]:
         """Place nodes in rows, relative to their container; return the width and height of all rows."""
         sizes = [self._sizes[node.id] for node in nodes]
         area = fsum((width + NODE_GAP) * (height + NODE_GAP) for width, height in sizes)
