@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rawko.config.blocks import DefaultAnswers as DefaultAnswers
     from rawko.config.blocks import McpOptions as McpOptions
     from rawko.config.flags import Flags as Flags
-    from rawko.config.going_on import changed_by as changed_by
-    from rawko.config.going_on import with_model as with_model
+    from rawko.config.option_changes import changed_by as changed_by
+    from rawko.config.option_changes import with_model as with_model
     from rawko.config.instructions import MAX_INSTRUCTION_CHARS as MAX_INSTRUCTION_CHARS
     from rawko.config.loading import FOLDER as FOLDER
     from rawko.config.loading import load_settings as load_settings
@@ -39,7 +39,7 @@ _HOMES = {
     "rawko.config.blocks": ("BashOptions", "DefaultAnswers", "McpOptions"),
     "rawko.config.models": ("file_model", "record_model", "schemas"),
     "rawko.config.flags": ("Flags",),
-    "rawko.config.going_on": ("changed_by", "with_model"),
+    "rawko.config.option_changes": ("changed_by", "with_model"),
     "rawko.config.instructions": ("MAX_INSTRUCTION_CHARS",),
     "rawko.config.loading": ("FOLDER", "load_settings", "project_of", "wishes"),
     "rawko.config.places": ("share_state", "state_dir"),

@@ -177,14 +177,14 @@ def merge(layers: Sequence[Layer]) -> Merged:
         first = said[0]
         value = first.values[row.name]
         if first.origin == "project" and said[-1].origin == "user":
-            value = _met(row, value, said[-1].values[row.name])
+            value = _merged_value(row, value, said[-1].values[row.name])
         values[row.name], origins[row.name] = value, first.origin
     return Merged(values, origins)
 
 
-def _met(row: Row, projects: Any, users: Any) -> Any:
+def _merged_value(row: Row, projects: Any, users: Any) -> Any:
     """The effective value where both the project's file and the user's own file set it."""
-    match row.setting.meeting:
+    match row.setting.merge_rule:
         case "project":
             return projects
         case "lower":

@@ -26,7 +26,7 @@ from typing import Any, Final, Literal, NamedTuple
 Standing = Literal["free", "trust", "tightens"]
 """What a project's file may do with a setting: set it, set it with the user's trust, or only tighten it."""
 
-Meeting = Literal["project", "lower", "joined", "either"]
+MergeRule = Literal["project", "lower", "joined", "either"]
 """The effective value where both files set it: the project's value, the lower of both, both lists joined (the user's
 first), or true where either is true."""
 
@@ -71,7 +71,7 @@ class Setting(NamedTuple):
         file_type: The type in a file, where it differs from the field's.
         is_path: The value is a path, relative to the folder of the file that sets it, else to the current folder.
         standing: What a project's file may do with it; `why` is the reason.
-        meeting: The effective value where both files set it.
+        merge_rule: The effective value where both files set it.
         recorded: Whether a run's record has it; `record_type` is its type there, where it differs.
         can_change: A resumed run accepts another value.
         note: The text beside its key in the documentation; `shown` is the default shown there.
@@ -87,7 +87,7 @@ class Setting(NamedTuple):
     is_path: bool = False
     standing: Standing = "free"
     why: str = ""
-    meeting: Meeting = "project"
+    merge_rule: MergeRule = "project"
     recorded: Recorded = "default"
     record_type: str = ""
     can_change: bool = False

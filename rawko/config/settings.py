@@ -167,7 +167,7 @@ class Settings:
         flag=Flag("--max-iterations", int, metavar="N", help="Agent runs at most; {default} by default."),
         minimum=1,
         why=_LIMIT,
-        meeting="lower",
+        merge_rule="lower",
         recorded="required",
         can_change=True,
     )
@@ -176,7 +176,7 @@ class Settings:
         key="max_consecutive_failures",
         minimum=1,
         why=_LIMIT,
-        meeting="lower",
+        merge_rule="lower",
         recorded="required",
         note="failed agent runs in a row that end the run",
     )
@@ -185,7 +185,7 @@ class Settings:
         key="max_tokens",
         minimum=1,
         why=_LIMIT,
-        meeting="lower",
+        merge_rule="lower",
         recorded="required",
         note="tokens of one answer",
     )
@@ -202,21 +202,21 @@ class Settings:
                 flag=Flag("--max-cost", float, metavar="USD", help="US dollars at most, for the whole run."),
                 accepted="US dollars above 0, such as 0.50",
                 why="a limit; the command line's is over it",
-                meeting="lower",
+                merge_rule="lower",
                 can_change=True,
             ),
             "tokens": Setting(
                 flag=Flag("--max-tokens", int, metavar="N", help="Tokens at most, for the whole run."),
                 minimum=1,
                 why="a limit; the command line's is over it",
-                meeting="lower",
+                merge_rule="lower",
                 can_change=True,
             ),
             "time": Setting(
                 flag=Flag("--max-time", metavar="TIME", help="At work for this long at most, e.g. 90s, 30m, 2h."),
                 accepted="a whole number with its unit, such as 90s, 30m or 2h",
                 why="a limit; the command line's is over it",
-                meeting="lower",
+                merge_rule="lower",
                 can_change=True,
             ),
         },
@@ -228,8 +228,8 @@ class Settings:
         note="calls in a minute; what is over [waits](agents.md#rate-limits)",
         shown="none",
         parts={
-            "tools_per_minute": Setting(why=_LIMIT, meeting="lower"),
-            "calls_per_minute": Setting(why=_LIMIT, meeting="lower"),
+            "tools_per_minute": Setting(why=_LIMIT, merge_rule="lower"),
+            "calls_per_minute": Setting(why=_LIMIT, merge_rule="lower"),
         },
     )
     prices: Mapping[str, Price] = setting(
@@ -237,7 +237,7 @@ class Settings:
         key="prices",
         standing="trust",
         why="only with `--max-cost`, which is counted with them; else free",
-        meeting="joined",
+        merge_rule="joined",
         recorded="required",
         note="US dollars per million tokens",
         shown="none: the cost is unknown",
@@ -255,7 +255,7 @@ class Settings:
         key="rules",
         standing="trust",
         why="`deny` and `ask` are free: they only tighten; an `allow` covers the list as it stands",
-        meeting="joined",
+        merge_rule="joined",
         recorded="required",
         note="which tool calls are [allowed, asked about or denied](agents.md#tools-and-rules)",
         shown="reading is allowed, the rest asks",
@@ -274,7 +274,7 @@ class Settings:
         flag=Flag("--sandbox/--no-sandbox", bool, help="Commands write the workspace only, without a network."),
         standing="tightens",
         why="`true` only; `false` leaves it to `--sandbox` and RAWKO_SANDBOX",
-        meeting="either",
+        merge_rule="either",
         note="commands run in a [sandbox](sandbox.md)",
         shown="false",
     )
@@ -328,7 +328,7 @@ class Settings:
             "setup_timeout": Setting(why=_LIMIT, accepted="a whole number with its unit, such as 90s, 30m or 2h"),
             "disk": Setting(why=_LIMIT, accepted="a whole number with its unit, such as 500MB or 2GB"),
             "port_base": Setting(why="a number that commands see"),
-            "jobs": Setting(why=_LIMIT, meeting="lower"),
+            "jobs": Setting(why=_LIMIT, merge_rule="lower"),
         },
     )
     sub_agents: SubAgentOptions = setting(
@@ -337,11 +337,11 @@ class Settings:
         note="bounds of agents that [agents call](sub-agents.md)",
         shown="1 deep; no bounds but the agents' own",
         parts={
-            "depth": Setting(why=_LIMIT, meeting="lower"),
-            "turns": Setting(why=_LIMIT, meeting="lower"),
-            "tool_steps": Setting(why=_LIMIT, meeting="lower"),
-            "tokens": Setting(why=_LIMIT, meeting="lower"),
-            "cost_usd": Setting(why=_LIMIT, meeting="lower"),
+            "depth": Setting(why=_LIMIT, merge_rule="lower"),
+            "turns": Setting(why=_LIMIT, merge_rule="lower"),
+            "tool_steps": Setting(why=_LIMIT, merge_rule="lower"),
+            "tokens": Setting(why=_LIMIT, merge_rule="lower"),
+            "cost_usd": Setting(why=_LIMIT, merge_rule="lower"),
         },
     )
     command_env: Mapping[str, str] = setting({})
@@ -351,7 +351,7 @@ class Settings:
         key="evidence",
         standing="trust",
         why="a `check` is a command that is run; the rest is free: it only looks at files",
-        meeting="joined",
+        merge_rule="joined",
         note="what must hold before a task [counts as done](evidence.md)",
         shown="none: the agent's word counts",
     )
@@ -360,14 +360,14 @@ class Settings:
         key="evidence_refusals",
         minimum=0,
         why=_LIMIT,
-        meeting="lower",
+        merge_rule="lower",
         note="how often a claim without evidence goes back before the run stops",
     )
     monitors: tuple[MonitorUse, ...] = setting(
         (),
         key="monitors",
         why="they only refuse calls, stop a run or report; Python functions of the project that they name need trust",
-        meeting="joined",
+        merge_rule="joined",
         note="[monitors](monitors.md) that watch every run: names, or charts of the workspace",
         shown="none but rawko's own",
     )
@@ -375,7 +375,7 @@ class Settings:
         False,
         key="arbiter_cache",
         why="an equal question gets the answer that it got before",
-        meeting="either",
+        merge_rule="either",
         note="the arbiter's answers to [equal questions](lab.md#the-cache) are kept and used again",
         shown="false",
     )
@@ -385,7 +385,7 @@ class Settings:
         file_type="dict[ServerName, McpOptions]",
         standing="trust",
         why="programs that are started, with what they see of the environment",
-        meeting="joined",
+        merge_rule="joined",
         note="servers of further [tools](agents.md#tools-of-mcp-servers)",
         shown="none",
     )
