@@ -16,16 +16,16 @@ from rawko.app.following.watching import News, Watched
 from rawko.app.views.steps import StepView
 from rawko.config import ConfigError, Settings
 from rawko.tui.decisions.asking import Host
-from rawko.tui.decisions.deciding import Deciding
+from rawko.tui.decisions.decision_keys import DecisionKeys
 from rawko.tui.drawing import outline
 from rawko.tui.drawing.steps import Step
-from rawko.tui.feeding import Feed
 from rawko.tui.file_list import FileList
 from rawko.tui.frame import NAMES, Frame
 from rawko.tui.keys import DECISIONS, HELP, VIEWS
-from rawko.tui.looking import Looking
 from rawko.tui.machine_list import MachineList
+from rawko.tui.polling import RunPoller
 from rawko.tui.reading import read_why
+from rawko.tui.run_lists import RunLists
 from rawko.tui.stopping import Stopping
 from rawko.tui.widgets.dialogs import Dialog, Help
 from rawko.tui.widgets.lines import Lines
@@ -84,21 +84,21 @@ class WatchApp(App[None]):
         self.current = current
         self.host = host
         self.failure: BaseException | None = None
-        self.looking = Looking(run, current, self)
+        self.poller = RunPoller(run, current, self)
         self.view = "steps"
-        self.feed = Feed()
+        self.lists = RunLists()
         self.machine = MachineList()
         self.files = FileList(run, current)
         self.frame = Frame(run, NARROW)
-        self._lists: dict[str, Lines[Any]] = {
+        self._widgets: dict[str, Lines[Any]] = {
             "machine": self.machine.lines,
-            "steps": self.feed.steps,
-            "talk": self.feed.talk,
+            "steps": self.lists.steps,
+            "talk": self.lists.talk,
             "files": self.files.lines,
-            "plan": self.feed.plan,
-            "used": self.feed.used,
+            "plan": self.lists.plan,
+            "used": self.lists.used,
         }
-        self._deciding = Deciding(self, act)
+        self._decisions = DecisionKeys(self, act)
         self._home: Step | None = None
         self._presses = 0
         self._is_terminating = False
@@ -109,10 +109,10 @@ class WatchApp(App[None]):
     def compose(self) -> ComposeResult:
         yield from (self.frame.texts[name] for name in NAMES[:2])
         with Horizontal(id="body"):
-            yield self._lists["machine"]
+            yield self._widgets["machine"]
             with Vertical(id="right"):
                 for name in VIEWS[1:]:
-                    yield self._lists[name]
+                    yield self._widgets[name]
         yield from (self.frame.texts[name] for name in NAMES[2:])
 
     def on_mount(self) -> None:
@@ -122,7 +122,7 @@ class WatchApp(App[None]):
         if self.host is not None:
             self.host.start()
         self._lay_out()
-        self.run_worker(self.looking.go_on())
+        self.run_worker(self.poller.run())
         self.set_interval(1.0, self._tick)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -132,26 +132,26 @@ class WatchApp(App[None]):
         is_narrow = self.size.width < NARROW
         self.set_class(is_narrow, "-narrow")
         right = "steps" if self.view == "machine" else self.view
-        self._lists["machine"].display = not is_narrow or self.view == "machine"
+        self._widgets["machine"].display = not is_narrow or self.view == "machine"
         for name in VIEWS[1:]:
-            self._lists[name].display = name == right and not (is_narrow and self.view == "machine")
-        parent = self._lists["steps"].parent
+            self._widgets[name].display = name == right and not (is_narrow and self.view == "machine")
+        parent = self._widgets["steps"].parent
         if isinstance(parent, Vertical):
             parent.display = not is_narrow or self.view != "machine"
         if not isinstance(self.screen, Dialog):
-            self._lists[self.view].focus()
+            self._widgets[self.view].focus()
         self.refresh_texts()
         if self.view == "files":
             self._read_files()
         elif self.view == "used":
-            self.looking.want_earlier(all_of_them=True)  # the usage of agents and states is a sum over all steps
+            self.poller.want_earlier(all_of_them=True)  # the usage of agents and states is a sum over all steps
 
     # ------------------------------------------------------------ the run
 
     @property
     def watched(self) -> Watched | None:
         """The run, once it is open."""
-        return self.looking.watched
+        return self.poller.watched
 
     def may_begin(self) -> bool:
         """Whether a run that has no record yet may still write one."""
@@ -160,60 +160,60 @@ class WatchApp(App[None]):
     def take_earlier(self, views: Sequence[StepView], watched: Watched) -> None:
         """Show the steps again after earlier steps have been read."""
         self.machine.is_whole = not watched.joined_at
-        current = self.feed.steps.current
+        current = self.lists.steps.current
         is_home = self._home is not None and current is not None and current.view.number == self._home.view.number
-        self.feed.take_earlier(views, watched)
+        self.lists.take_earlier(views, watched)
         if is_home and not watched.joined_at:
-            self.feed.steps.go_to(0)
+            self.lists.steps.go_to(0)
         self._show_moment()
 
     def take(self, news: News, watched: Watched) -> None:
         """Show the news that the latest reading of the run has found."""
-        self.feed.take(news, watched)
+        self.lists.take(news, watched)
         if news.steps:
             self.machine.since = news.steps[-1].time
             self.machine.is_whole = not watched.joined_at
             found = next((view.snapshot for view in reversed(news.steps) if view.snapshot is not None), None)
             self.files.snapshot = found or self.files.snapshot
             self._show_moment()
-        self._deciding.check_open_dialog(watched.asked)
+        self._decisions.check_open_dialog(watched.asked)
         self.refresh_texts()
 
     # ------------------------------------------------------------ the shown step
 
     def on_lines_moved(self, event: Lines.Moved) -> None:
-        if event.lines is self.feed.steps:
+        if event.lines is self.lists.steps:
             self._show_moment()
 
     def _show_moment(self) -> None:
         """Make all lists show the run as it was after the step under the cursor; at the latest step, as it is now."""
         if self.watched is None:
             return
-        step = self.feed.selected
-        if step != self.feed.step:
-            self.feed.go_to(step)
-        self.machine.take(self.watched, self.feed.agent, self.feed.step)
+        step = self.lists.selected
+        if step != self.lists.step:
+            self.lists.go_to(step)
+        self.machine.take(self.watched, self.lists.agent, self.lists.step)
         if self.view == "files":
             self._read_files()
         self.refresh_texts()
 
     def action_step(self, by: int) -> None:
         if not isinstance(self.screen, Dialog):
-            self.feed.steps.action_move(by, is_whole=True)
+            self.lists.steps.action_move(by, is_whole=True)
 
     def action_now(self) -> None:
         if not isinstance(self.screen, Dialog):
-            self.feed.steps.action_last()
+            self.lists.steps.action_last()
 
     # ------------------------------------------------------------ reading on request
 
     def on_lines_at_top(self, event: Lines.AtTop) -> None:
         """Read more where a person goes up from the first step or entry shown; all steps on Home."""
-        if event.lines is self.feed.steps:
-            self._home = self.feed.steps.current if event.is_home else None
-            self.looking.want_earlier(all_of_them=event.is_home)
-        elif event.lines is self.feed.talk and event.was_there and not self.feed.show_earlier():
-            self.looking.want_earlier()
+        if event.lines is self.lists.steps:
+            self._home = self.lists.steps.current if event.is_home else None
+            self.poller.want_earlier(all_of_them=event.is_home)
+        elif event.lines is self.lists.talk and event.was_there and not self.lists.show_earlier():
+            self.poller.want_earlier()
 
     def on_lines_unfolded(self, event: Lines.Unfolded) -> None:
         item = event.lines.items[event.index]
@@ -224,17 +224,17 @@ class WatchApp(App[None]):
 
     async def _explain(self, number: int) -> None:
         try:
-            self.feed.explain(number, await read_why(self.run_id, self.current, number))
+            self.lists.explain(number, await read_why(self.run_id, self.current, number))
         except ConfigError as error:
-            self.feed.explain(number, str(error))
+            self.lists.explain(number, str(error))
 
     def _read_files(self) -> None:
-        if not self.files.is_shown(self.feed.step):
+        if not self.files.is_shown(self.lists.step):
             self.run_worker(self._load_files(), group="files", exclusive=True)
 
     async def _load_files(self) -> None:
         try:
-            await self.files.show(self.feed.step)
+            await self.files.show(self.lists.step)
         except ConfigError as error:
             self.say(str(error), "error")
 
@@ -252,7 +252,7 @@ class WatchApp(App[None]):
 
     def refresh_texts(self) -> None:
         """Draw the lines around the lists again, where they have changed."""
-        self.frame.draw(self.watched, self.feed, self.view, self.machine.since, self.looking.reading, self.size.width)
+        self.frame.draw(self.watched, self.lists, self.view, self.machine.since, self.poller.reading, self.size.width)
 
     # ------------------------------------------------------------ keys
 
@@ -264,20 +264,20 @@ class WatchApp(App[None]):
         self.action_view(VIEWS[(VIEWS.index(self.view) + by) % len(VIEWS)])
 
     def action_all(self) -> None:
-        self.feed.shows_all = not self.feed.shows_all
-        self.feed.show_steps()
-        self.say("all steps are shown" if self.feed.shows_all else "steps that machines tell each other are hidden")
+        self.lists.shows_all = not self.lists.shows_all
+        self.lists.show_steps()
+        self.say("all steps are shown" if self.lists.shows_all else "steps that machines tell each other are hidden")
 
     def action_keys(self) -> None:
         self.push_screen(Help(HELP, self.size.width))
 
     def action_decide(self, what: str) -> None:
         if not isinstance(self.screen, Dialog):
-            self.run_worker(self._deciding.decide(what), group="decide")
+            self.run_worker(self._decisions.decide(what), group="decide")
 
     def action_leave(self) -> None:
         if not isinstance(self.screen, Dialog):
-            self.run_worker(self._deciding.leave(), group="decide")
+            self.run_worker(self._decisions.leave(), group="decide")
 
     def action_interrupt(self) -> None:
         if self.host is None or self.host.is_done:
@@ -297,7 +297,7 @@ class WatchApp(App[None]):
         if self._is_terminating:
             return
         self._is_terminating = True
-        self.run_worker(self._deciding.leave(is_asking=False), group="decide")
+        self.run_worker(self._decisions.leave(is_asking=False), group="decide")
 
     def action_stop(self) -> None:
         self._stopping.stop()

@@ -13,7 +13,7 @@ from rawko.app.views.words import line as one_line
 from rawko.app.views.words import output_lines
 from rawko.tui.drawing import header
 from rawko.tui.drawing.cells import CellLine, style_of, wrapped
-from rawko.tui.feeding import Feed
+from rawko.tui.run_lists import RunLists
 
 NOTE_S: Final = 12.0
 """How long a message is shown, in seconds."""
@@ -41,7 +41,7 @@ class Frame:
         """Set the message that is shown from the next drawing on, for `NOTE_S`."""
         self._note = (text, style, time.monotonic() + NOTE_S)
 
-    def draw(self, watched: Watched | None, feed: Feed, view: str, since: float, reading: str, width: int) -> None:
+    def draw(self, watched: Watched | None, lists: RunLists, view: str, since: float, reading: str, width: int) -> None:
         """Draw the lines that have changed.
 
         Args:
@@ -52,11 +52,11 @@ class Frame:
         """
         width = max(width, 1)
         asked = None if watched is None else watched.asked
-        seconds = feed.all[-1].view.seconds if feed.all else 0.0
-        self._put("head", header.head_line(self._run, watched, feed.agent, seconds, since, reading, width))
-        last = feed.all[-1].view.number if feed.all else 0
-        self._put("tabs", header.tabs_line(view, width, is_narrow=width < self._narrow, step=feed.step, last=last))
-        live = _live(feed, width - 2)[-MAX_LIVE:] if feed.step is None else []
+        seconds = lists.all[-1].view.seconds if lists.all else 0.0
+        self._put("head", header.head_line(self._run, watched, lists.agent, seconds, since, reading, width))
+        last = lists.all[-1].view.number if lists.all else 0
+        self._put("tabs", header.tabs_line(view, width, is_narrow=width < self._narrow, step=lists.step, last=last))
+        live = _live(lists, width - 2)[-MAX_LIVE:] if lists.step is None else []
         self._put("live", *(((" ", ""), (line, "dim")) for line in live))
         self._put("asks", *header.question_lines(asked, width))
         text, style, until = self._note
@@ -78,10 +78,10 @@ class Frame:
         self.texts[name].update(text)
 
 
-def _live(feed: Feed, width: int) -> list[str]:
+def _live(lists: RunLists, width: int) -> list[str]:
     """The end of the arriving text, or else of the running command's output."""
-    if feed.live.strip():
-        return list(wrapped(feed.live, width))
-    if feed.output is None:
+    if lists.live.strip():
+        return list(wrapped(lists.live, width))
+    if lists.output is None:
         return []
-    return [piece for line in output_lines(feed.output.tail)[-MAX_LIVE:] for piece in wrapped(line, width)]
+    return [piece for line in output_lines(lists.output.tail)[-MAX_LIVE:] for piece in wrapped(line, width)]

@@ -29,23 +29,23 @@ class MachineList:
         self._charts: RunCharts | None = None
         self._configurations: Mapping[str, tuple[str, ...]] = {}
         self._visits: Mapping[tuple[str, str], int] = {}
-        self._is_moving = False
+        self._is_live = False
         self._step: int | None = None
-        self._is_led = False
+        self._has_step_changed = False
         self._agent = ""
         self._unfolded: set[tuple[str, str]] = set()
-        self._touched: dict[tuple[str, str], bool] = {}
+        self._opened_by_hand: dict[tuple[str, str], bool] = {}
 
     def take(self, watched: Watched, agent: str, step: int | None) -> None:
         """Show the machines after a step; None: after the latest step, with `agent` working."""
         moment = None if step is None else watched.moments.at(step)
         if self._charts is None or self._watched is not watched:
             self._charts = RunCharts(watched.record)
-        self._is_moving = moment is None
+        self._is_live = moment is None
         self._visits = watched.totals.visits if moment is None else watched.moments.totals_at(step or 0).visits
         found = dict(watched.reader.fold.configurations) if moment is None else moment.configurations
         who = agent if moment is None else moment.agent
-        self._is_led = step != self._step
+        self._has_step_changed = step != self._step
         self._step = step
         is_same = self._watched is watched and found == self._configurations and who == self._agent
         self._watched, self._configurations, self._agent = watched, found, who
@@ -67,7 +67,7 @@ class MachineList:
         rows = outline.rows_of(charts, self._configurations, problems, frozenset(self._unfolded))
         opened = {index for index, row in enumerate(rows) if self._is_open(row)}
         leaves = [index for index, row in enumerate(rows) if isinstance(row, outline.Row) and row.is_leaf]
-        is_used = lines.has_focus and bool(lines.items) and not self._is_led
+        is_used = lines.has_focus and bool(lines.items) and not self._has_step_changed
         lines.reset(rows, cursor=lines.cursor if is_used else leaves[-1] if leaves else 0, opened=opened)
 
     def unfold(self, row: outline.Row) -> None:
@@ -86,15 +86,15 @@ class MachineList:
         for index, row in enumerate(self.lines.items):
             if isinstance(row, outline.Row):
                 key, is_open = (row.actor, row.state.name), index in self.lines.opened
-                if is_open != row.is_active or key in self._touched:
-                    self._touched[key] = is_open
+                if is_open != row.is_active or key in self._opened_by_hand:
+                    self._opened_by_hand[key] = is_open
 
     def _is_open(self, row: outline.Row | outline.Unknown) -> bool:
         if isinstance(row, outline.Unknown):
             return False
-        return self._touched.get((row.actor, row.state.name), row.is_active)
+        return self._opened_by_hand.get((row.actor, row.state.name), row.is_active)
 
     def _draw(self, row: outline.Row | outline.Unknown, width: int, is_open: bool) -> Sequence[CellLine]:
-        is_at_work = self._is_moving and self._watched is not None and self._watched.is_at_work
+        is_at_work = self._is_live and self._watched is not None and self._watched.is_at_work
         since = f"{max(int(time.time() - self.since), 0)}s" if is_at_work else ""
         return outline.draw(row, width, is_open, self._visits, since, is_whole=self.is_whole)

@@ -30,10 +30,10 @@ async def draw(shell: Shell) -> str:
     settings = load_settings(shell.folder, Flags(), {**shell.environ(), "RAWKO_PROVIDER": "anthropic"})
     app = WatchApp(list_records(settings)[-1].run, settings, Actor(settings, "ada"))
     async with app.run_test(size=SIZE) as pilot:
-        while app.watched is None or app.watched.is_catching_up or not app.feed.all:
+        while app.watched is None or app.watched.is_catching_up or not app.lists.all:
             await pilot.pause(0.1)
         await pilot.press("home")
-        while (step := app.feed.steps.current) is not None and step.view.number < STEP:
+        while (step := app.lists.steps.current) is not None and step.view.number < STEP:
             await pilot.press("down")
         await pilot.press("enter")
         await pilot.pause(2.0)

@@ -32,9 +32,9 @@ async def test_a_run_that_is_set_back_and_then_removed_while_it_is_watched(rawko
     run = ended_run(rawko)
     settings = settings_of(rawko)
     async with viewed(rawko, run) as view:
-        first, second = (one.view.number for one in view.app.feed.all if one.view.words == "write a.txt")
+        first, second = (one.view.number for one in view.app.lists.all if one.view.words == "write a.txt")
         await view.go_to_step(second)
-        last = view.app.feed.all[-1].view.number
+        last = view.app.lists.all[-1].view.number
         await Actor(settings, "bob").rewind(run, first)
         await view.until(f"of {last + 1}; Escape")
         assert "~" in view.screen, "the step under the cursor was left behind"

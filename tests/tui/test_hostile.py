@@ -17,7 +17,7 @@ from rawko.runtime.journal import StepRecord
 from rawko.tui.drawing.cells import CellLine, plain, strip_of, width_of, wrapped
 from rawko.tui.drawing.conversation import draw_entry
 from rawko.tui.drawing.steps import Step, draw_step
-from rawko.tui.feeding import spent_rows
+from rawko.tui.run_lists import spent_rows
 from tests.cli.shell import Shell, call, says
 from tests.tui.viewing import lengthen, settings_of, viewed
 
@@ -92,23 +92,23 @@ async def test_a_long_run_shows_its_latest_steps_and_earlier_ones_as_a_person_go
     run = rawko(*ALONE, "--scenario", str(scenario)).report["run"]
     last = lengthen(rawko, run, 3_000)
     async with viewed(rawko, run) as view:
-        feed = view.app.feed
+        lists = view.app.lists
         await view.press("2", "l")
-        first = feed.all[0].view.number
+        first = lists.all[0].view.number
         assert first > last - 2 * TAIL, "nothing before the latest steps is read"
-        assert feed.all[-1].view.number == last and f"{last:>5} " in view.screen
+        assert lists.all[-1].view.number == last and f"{last:>5} " in view.screen
         machine = left_half(view.screen)
         assert re.search(r"×\d+\+", machine), "a part of the visits is known"
-        feed.steps.go_to(0)
+        lists.steps.go_to(0)
         await view.press("enter", "up")
         await view.until(f"{first - 1:>5} ")
-        [opened] = feed.steps.opened
-        assert feed.steps.items[opened].view.number == first and feed.steps.current == feed.steps.items[opened]
-        assert feed.all[0].view.number > 1
+        [opened] = lists.steps.opened
+        assert lists.steps.items[opened].view.number == first and lists.steps.current == lists.steps.items[opened]
+        assert lists.all[0].view.number > 1
         await view.press("home")
         await view.until(f"{1:>5} ")
-        assert [step.view.number for step in feed.all] == list(range(1, last + 1))
-        assert feed.steps.cursor == 0 and not view.app.looking.reading
+        assert [step.view.number for step in lists.all] == list(range(1, last + 1))
+        assert lists.steps.cursor == 0 and not view.app.poller.reading
         await view.press("escape")
         assert f"{last:>5} " in view.screen
         assert "+" not in re.findall(r"×\d+(\+?)", left_half(view.screen))
@@ -125,12 +125,12 @@ async def test_costs_and_conversation_of_a_long_run_are_whole_once_they_are_look
             await whole.look()
         rows = spent_rows(whole.totals, whole.reader.fold.cost_usd)
     async with viewed(rawko, run) as view:
-        assert view.app.feed.all[0].view.number > 1
-        assert [(row.agent, row.state) for row in view.app.feed.used.items] == [("", "")], "the sum alone"
+        assert view.app.lists.all[0].view.number > 1
+        assert [(row.agent, row.state) for row in view.app.lists.used.items] == [("", "")], "the sum alone"
         await view.press("6")
         await view.until(f"{rows[0].spent.calls} calls")
-        assert view.app.feed.used.items == rows, "of the whole run, by agent and state"
-        assert view.app.feed.all[0].view.number == 1
+        assert view.app.lists.used.items == rows, "of the whole run, by agent and state"
+        assert view.app.lists.all[0].view.number == 1
     async with viewed(rawko, run) as view:
         await view.press("3", "home", "up")
         assert "Text 1." not in view.screen
@@ -138,7 +138,7 @@ async def test_costs_and_conversation_of_a_long_run_are_whole_once_they_are_look
             if "Text 1." in view.screen:
                 break
             await view.press("home")
-        assert "Text 1." in view.screen and view.app.feed.all[0].view.number == 1
+        assert "Text 1." in view.screen and view.app.lists.all[0].view.number == 1
 
 
 def left_half(screen: str) -> str:
@@ -154,7 +154,7 @@ async def test_an_update_of_a_list_of_100_000_steps_costs_what_is_new(rawko: She
             drawn.append(step.view.number)
             return draw_step(step, width, is_open)
 
-        steps = view.app.feed.steps
+        steps = view.app.lists.steps
         steps._draw = counted
         steps.append([step_of(number) for number in range(1_000, 101_000)])
         await view.until("write 100999")

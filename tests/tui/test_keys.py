@@ -110,7 +110,7 @@ async def test_f_forks_and_p_writes_the_step_under_the_cursor(rawko: Shell) -> N
     done = rawko("run", "Write", "--agent", "developer", "--yes", "--scenario", str(scenario), "--json")
     run = done.report["run"]
     async with viewed(rawko, run) as view:
-        step = next(one.view.number for one in view.app.feed.all if one.view.words == "write a.txt")
+        step = next(one.view.number for one in view.app.lists.all if one.view.words == "write a.txt")
         await view.go_to_step(step)
         await view.press("f")
         await view.until(f"Fork from step {step}")

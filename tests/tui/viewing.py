@@ -71,7 +71,7 @@ class Viewed:
     async def go_to_step(self, number: int) -> None:
         """Move the cursor in the list of steps to a step, with the keys that a person would press."""
         await self.press("2", "home")
-        while (step := self.app.feed.steps.current) is not None and step.view.number < number:
+        while (step := self.app.lists.steps.current) is not None and step.view.number < number:
             await self.press("down")
         assert step is not None and step.view.number == number, step
 
@@ -102,7 +102,7 @@ async def viewed(shell: Shell, run: str, size: tuple[int, int] = (120, 36)) -> A
     async with app.run_test(size=size) as pilot:
         found = Viewed(app, pilot)
         for _ in range(1_200):
-            if app.watched is not None and app.feed.all and not app.watched.is_catching_up and not app.looking.reading:
+            if app.watched is not None and app.lists.all and not app.watched.is_catching_up and not app.poller.reading:
                 break
             await pilot.pause(0.1)
         yield found

@@ -10,7 +10,7 @@ from rawko.app.following.watching import Watched
 from rawko.app.views.machines import Asked
 from rawko.config import ConfigError, Settings
 from rawko.tui.drawing.cells import CellLine, wrapped
-from rawko.tui.feeding import Feed
+from rawko.tui.run_lists import RunLists
 from rawko.tui.widgets.dialogs import Answer, Approval, Ask, Confirm, Dialog
 from rawko.vocabulary.shown_states import shown_states
 from rawko.vocabulary.visible import visible_line
@@ -41,7 +41,7 @@ class View(Protocol):
     run_id: str
     current: Settings
     host: Host | None
-    feed: Feed
+    lists: RunLists
 
     @property
     def watched(self) -> Watched | None: ...
@@ -56,7 +56,7 @@ class View(Protocol):
     async def push_screen_wait(self, screen: Dialog) -> Answer: ...
 
 
-class Desk:
+class DecisionDialogs:
     """Shows dialogs and messages for one view.
 
     Args:
@@ -109,11 +109,11 @@ class Desk:
         if dialog is not None and dialog.is_running and not dialog.is_closed and not is_same:
             dialog.close_question("this question is answered already")
 
-    def told(self, text: str, style: str = "") -> list[CellLine]:
+    def lines_of(self, text: str, style: str = "") -> list[CellLine]:
         """A text as lines of a dialog, wrapped."""
         return [((line, style),) for line in wrapped(text, self.width)]
 
-    def said(self, done: Any) -> None:
+    def show_result(self, done: Any) -> None:
         """Show the result of an action as a message."""
         self.app.say(done.words, "" if done.is_taken else "warning")
 
@@ -123,4 +123,4 @@ class Desk:
             return [(("  nothing is at work now", "dim"),)]
         _, states = max(self.watched.reader.fold.configurations.items(), key=lambda one: one[0].count("/"))
         where = " › ".join(map(visible_line, shown_states(states)))
-        return [((f"  {visible_line(self.app.feed.agent) or 'the arbiter'} in {where}", "agent"),)]
+        return [((f"  {visible_line(self.app.lists.agent) or 'the arbiter'} in {where}", "agent"),)]

@@ -68,7 +68,7 @@ async def opened(shell: Shell, run: str) -> Figures:
     settings = settings_of(shell)
     app = WatchApp(run, settings, Actor(settings, "ada"))
     async with app.run_test(size=(120, 36)) as pilot:
-        while app.watched is None or app.watched.is_catching_up or not app.feed.all:
+        while app.watched is None or app.watched.is_catching_up or not app.lists.all:
             await pilot.pause(0.01)
         await pilot.pause()
         opening = time.process_time()
@@ -77,7 +77,7 @@ async def opened(shell: Shell, run: str) -> Figures:
         await pilot.press("l", "l")
         both = time.process_time()
         await pilot.press("home")
-        while app.feed.all[0].view.number > 1:
+        while app.lists.all[0].view.number > 1:
             await pilot.pause(0.01)
         await pilot.pause()
         home = time.process_time()

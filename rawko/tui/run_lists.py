@@ -37,7 +37,7 @@ _ENDS_OF_TEXT: Final = frozenset({StepKind.MODEL, StepKind.ERROR, StepKind.TRAVE
 _ENDS_OF_OUTPUT: Final = frozenset({StepKind.TOOL, StepKind.COMMAND, *_ENDS_OF_TEXT})
 
 
-class Feed:
+class RunLists:
     """The lists of steps, conversation, plan and usage, with their content.
 
     Attributes:

@@ -43,7 +43,7 @@ class Viewer(Protocol):
         ...
 
 
-class Looking:
+class RunPoller:
     """Reads the run for one view.
 
     Args:
@@ -72,7 +72,7 @@ class Looking:
         self._tail = None if all_of_them else max(GROWTH * there, GROWTH * TAIL)
         self._wakes.set()
 
-    async def go_on(self) -> None:
+    async def run(self) -> None:
         """Read the run until the view ends."""
         record = await self._record()
         if record is None:
