@@ -11,9 +11,9 @@ import threading
 from typing import Any
 
 from rawko.app.time_travel.explain import choosing, take_again, told_by_row
+from rawko.inspect.json_values import showable
 from rawko.inspect.recording import Recording
 from rawko.inspect.rows import name_of
-from rawko.inspect.showing import showable
 from rawko.interpreter.data.values import thaw
 from rawko.interpreter.errors import InterpreterError
 from rawko.runtime.replay.replay import ReplayError, ReplayTree

@@ -38,7 +38,7 @@ Row: TypeAlias = tuple[InspectionEvent, InspectionEvent | None]
 
 
 @dataclass(slots=True)
-class Known:
+class RecordedActor:
     """An actor of the recording.
 
     Attributes:
@@ -79,7 +79,7 @@ class Recording:
         last: Number of the latest row; 0 before the first.
         is_whole: Whether the first row is the first step of the tree.
         is_done: Whether the root has ended.
-        standing: Introductions of actors that already ran when the recording started, by path.
+        running_before: Introductions of actors that already ran when the recording started, by path.
         changes: A counter that grows with each event, including events that make no row.
     """
 
@@ -91,23 +91,23 @@ class Recording:
     is_whole: bool = True
     is_done: bool = False
     changes: int = 0
-    actors: dict[str, Known] = field(default_factory=dict)
-    standing: dict[str, InspectionEvent] = field(default_factory=dict)
+    actors: dict[str, RecordedActor] = field(default_factory=dict)
+    running_before: dict[str, InspectionEvent] = field(default_factory=dict)
     _rows: deque[InspectionEvent] = field(default_factory=deque)
     _openings: dict[int, InspectionEvent] = field(default_factory=dict)
-    _coming: dict[str, InspectionEvent] = field(default_factory=dict)
+    _new_openings: dict[str, InspectionEvent] = field(default_factory=dict)
     _checkpoints: deque[tuple[int, Mapping[str, Any]]] = field(default_factory=deque)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def hear(self, event: InspectionEvent) -> None:
+    def add(self, event: InspectionEvent) -> None:
         """Record an event of the inspection stream."""
         kind = event["type"]
         if kind in _ROWS:
             with self._lock:
                 self.last += 1
                 self._rows.append(event)
-                if self._coming and event["actor"] in self._coming:
-                    self._openings[self.last] = self._coming.pop(event["actor"])
+                if self._new_openings and event["actor"] in self._new_openings:
+                    self._openings[self.last] = self._new_openings.pop(event["actor"])
                 if len(self._rows) > self.kept:
                     self._rows.popleft()
                     self._openings.pop(self.last - self.kept, None)
@@ -123,12 +123,12 @@ class Recording:
             self._introduce(event)
         self.changes += 1
 
-    def stands(self, event: InspectionEvent) -> None:
+    def add_running(self, event: InspectionEvent) -> None:
         """Record an actor that already runs and whose earlier steps are unknown."""
-        self.hear(event)
-        self._coming.pop(event["actor"], None)
+        self.add(event)
+        self._new_openings.pop(event["actor"], None)
         if event["actor"] in self.actors:
-            self.standing[event["actor"]] = event
+            self.running_before[event["actor"]] = event
 
     def _introduce(self, event: InspectionEvent) -> None:
         path = event["actor"]
@@ -138,8 +138,8 @@ class Recording:
         chart = self.chart_of(path, event["chart_hash"])
         place = len(self.actors) if before is None else before.place
         chart = chart or (before.chart if before is not None and _is_of(before, event) else None)
-        self.actors[path] = Known(path, place, chart, event, "", tuple(event["configuration"]))
-        self._coming[path] = event
+        self.actors[path] = RecordedActor(path, place, chart, event, "", tuple(event["configuration"]))
+        self._new_openings[path] = event
 
     # ------------------------------------------------------------ reading
 
@@ -179,7 +179,7 @@ class Recording:
 
     # ------------------------------------------------------------ snapshots
 
-    def keep(self, number: int, snapshot: Mapping[str, Any]) -> None:
+    def store_snapshot(self, number: int, snapshot: Mapping[str, Any]) -> None:
         """Store a snapshot of the whole tree after a row, so that later rows can be replayed from it."""
         with self._lock:
             self._checkpoints.append((number, snapshot))
@@ -198,7 +198,7 @@ class Recording:
             return (0, self.origin.snapshot) if self.is_whole and self.first == 1 else None
 
     @property
-    def is_blind(self) -> bool:
+    def needs_snapshot(self) -> bool:
         """Whether rows after the latest cannot be replayed, because no snapshot is stored."""
         return self.checkpoint_at(self.last) is None
 
@@ -208,5 +208,5 @@ class Recording:
         return self.last - (self._checkpoints[-1][0] if self._checkpoints else 0)
 
 
-def _is_of(known: Known, event: InspectionEvent) -> bool:
+def _is_of(known: RecordedActor, event: InspectionEvent) -> bool:
     return known.chart is not None and known.chart.hash == event["chart_hash"]

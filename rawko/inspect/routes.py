@@ -16,7 +16,7 @@ from starlette.routing import Route
 from rawko.app.inspection.drawing import draw_chart
 from rawko.chart.definition import Chart
 from rawko.config import ConfigError
-from rawko.inspect.reaching import MAX_DATA_CHARS, events, send
+from rawko.inspect.loop_calls import MAX_DATA_CHARS, events, send
 from rawko.inspect.trees import Tree, Trees
 from rawko.web.answers import Json, json_body, problem
 from rawko.web.feed import Feed

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from rawko.chart.definition import Chart
 from rawko.cutting import cut
+from rawko.inspect.json_values import plain
 from rawko.inspect.recording import Recording
-from rawko.inspect.showing import plain
 from rawko.render.words import event_text, timers_by_event
 from rawko.runtime.inspection import InspectionEvent
 from rawko.vocabulary.visible import visible_line

@@ -70,10 +70,10 @@ def _actor(actor: Actor, id: str, kept: int) -> Source:
         recording.is_whole = not stream.latest or (bool(before) and before[0]["seq"] == 1)
         for path, member in list(session.actors.items()):
             if not before and path == member.path and member.interpreter.is_started:
-                recording.stands(_introduced(path, member.interpreter))
+                recording.add_running(_introduced(path, member.interpreter))
         for event in before:
-            recording.hear(event)
-        return stream.subscribe(recording.hear)
+            recording.add(event)
+        return stream.subscribe(recording.add)
 
     return Source(recording, interpreter.chart.name, actor, _between_steps(actor, join))
 
@@ -102,18 +102,18 @@ def _machine(machine: Interpreter, id: str, kept: int) -> Source:
     recording = Recording(id, origin, lambda path, hash: machine.chart, kept)
     recording.is_whole = not machine.is_started
     if machine.is_started:
-        recording.stands(_introduced("root", machine))
-        recording.keep(0, {**machine.snapshot(), "children": {}})
+        recording.add_running(_introduced("root", machine))
+        recording.store_snapshot(0, {**machine.snapshot(), "children": {}})
     else:
-        recording.hear(_introduced("root", machine))
+        recording.add(_introduced("root", machine))
 
     def hear(step: Step) -> None:
-        recording.hear(_told(step))
+        recording.add(_told(step))
         if machine.final:
-            recording.hear({"type": "done", "actor": "root", "time": step.time, "output": thaw(machine.output)})
+            recording.add({"type": "done", "actor": "root", "time": step.time, "output": thaw(machine.output)})
         elif recording.since_checkpoint >= CHECKPOINT_EVERY:  # only the machine's own thread may take a snapshot
             with suppress(InterpreterError):  # a trusted context need not be JSON
-                recording.keep(recording.last, {**machine.snapshot(), "children": {}})
+                recording.store_snapshot(recording.last, {**machine.snapshot(), "children": {}})
 
     return Source(recording, machine.chart.name, None, machine.subscribe(hear))
 

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from rawko.chart.definition import Chart, FixedDelay
 from rawko.chart.formats.xstate import export_xstate
-from rawko.inspect.recording import Known, Recording
+from rawko.inspect.json_values import showable
+from rawko.inspect.recording import RecordedActor, Recording
 from rawko.inspect.rows import lane_of
-from rawko.inspect.showing import showable
 from rawko.render.words import timers_by_event
 from rawko.runtime.inspection import InspectionEvent
 
@@ -36,13 +36,13 @@ class _Actor:
 
     Attributes:
         context: Its context fields; None where they are unknown.
-        held: The snapshot message of its last step, delayed until its end reports the output.
+        pending: The snapshot message of its last step, delayed until its end reports the output.
     """
 
-    known: Known
+    known: RecordedActor
     context: dict[str, Any] | None
     configuration: tuple[str, ...]
-    held: Message | None = None
+    pending: Message | None = None
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class StatelyWire:
                 if not known.end:
                     self._actors[path] = _Actor(known, None, known.configuration)
         else:
-            for path, opening in recording.standing.items():
+            for path, opening in recording.running_before.items():
                 states = tuple(opening["configuration"])
                 self._actors[path] = _Actor(recording.actors[path], dict(opening["context"]), states)
         while self.at < start:
@@ -131,9 +131,9 @@ class StatelyWire:
             yield from self._end(path, actor, event)
 
     def _step(self, path: str, actor: _Actor, event: InspectionEvent) -> Iterator[Message]:
-        if actor.held is not None:
-            yield actor.held
-            actor.held = None
+        if actor.pending is not None:
+            yield actor.pending
+            actor.pending = None
         given = event["event"]
         told: Message = {"type": "xstate.init"}
         if given is not None:
@@ -145,12 +145,12 @@ class StatelyWire:
         snapshot = self._snapshot(path, actor)
         message = {"type": "@xstate.snapshot", "event": told, "snapshot": snapshot, **base}
         if _is_final(actor.known.chart, actor.configuration):
-            actor.held = message
+            actor.pending = message
         else:
             yield message
 
     def _end(self, path: str, actor: _Actor, event: InspectionEvent) -> Iterator[Message]:
-        message = actor.held
+        message = actor.pending
         if message is None:
             snapshot = self._snapshot(path, actor)
             message = {"type": "@xstate.snapshot", "event": {"type": "xstate.stop"}, "snapshot": snapshot}

@@ -32,7 +32,7 @@ def stately_route(trees: Trees, feed: Feed) -> WebSocketRoute:
 
     async def connected(socket: WebSocket) -> None:
         await socket.accept()
-        telling = asyncio.ensure_future(tell(trees, feed, socket.send_text))
+        telling = asyncio.ensure_future(send_all(trees, feed, socket.send_text))
         listening = asyncio.ensure_future(_until_left(socket))
         try:
             await asyncio.wait({telling, listening}, return_when=asyncio.FIRST_COMPLETED)
@@ -54,7 +54,7 @@ async def _until_left(socket: WebSocket) -> None:
             await socket.receive_text()
 
 
-async def tell(trees: Trees, feed: Feed, send: Callable[[str], Awaitable[Any]]) -> None:
+async def send_all(trees: Trees, feed: Feed, send: Callable[[str], Awaitable[Any]]) -> None:
     """Send all events of the trees until the inspector is closed."""
     wires: dict[str, StatelyWire] = {}
     while not feed.is_closed:
@@ -89,6 +89,6 @@ async def push(trees: Trees, feed: Feed, url: str) -> None:
     while not feed.is_closed:
         with suppress(OSError, WebSocketException, TimeoutError):
             async with connect(url, max_queue=1, proxy=None) as bridge:
-                await tell(trees, feed, bridge.send)
+                await send_all(trees, feed, bridge.send)
                 return
         await asyncio.sleep(_RETRY_S)

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from rawko.config import ConfigError
 from rawko.inspect.details import Details
-from rawko.inspect.reaching import whole_state
-from rawko.inspect.recording import CHECKPOINT_EVERY, Known
+from rawko.inspect.loop_calls import whole_state
+from rawko.inspect.recording import CHECKPOINT_EVERY, RecordedActor
 from rawko.inspect.rows import lane_of, row_of
 from rawko.inspect.sources import Source
 from rawko.web.feed import Feed
@@ -75,7 +75,7 @@ class Tree:
             self._actor(known) for known in sorted(self.source.recording.actors.values(), key=lambda one: one.place)
         ]
 
-    def _actor(self, known: Known) -> dict[str, Any]:
+    def _actor(self, known: RecordedActor) -> dict[str, Any]:
         return {
             "id": known.place,
             "name": lane_of(self.source.recording, known.path),
@@ -170,10 +170,10 @@ class Trees:
 
     async def _checkpoint(self, tree: Tree) -> None:
         recording = tree.source.recording
-        is_wanted = recording.last and (recording.since_checkpoint >= CHECKPOINT_EVERY or recording.is_blind)
+        is_wanted = recording.last and (recording.since_checkpoint >= CHECKPOINT_EVERY or recording.needs_snapshot)
         if tree.source.actor is None or recording.is_done or not is_wanted or time.monotonic() < tree.rests_until:
             return
         try:
-            recording.keep(*await whole_state(tree.source))
+            recording.store_snapshot(*await whole_state(tree.source))
         except ConfigError:  # until a later try succeeds, only the rows are shown
             tree.rests_until = time.monotonic() + RETRY_S

@@ -83,7 +83,7 @@ async def test_events_are_sent_with_can_and_why_not() -> None:
 
 
 async def test_a_program_that_is_blocked_is_reported_and_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rawko.inspect.reaching.PATIENCE_S", 0.2)
+    monkeypatch.setattr("rawko.inspect.loop_calls.PATIENCE_S", 0.2)
     async with turnstile() as actor:
         await actor.settle()
         with rawko.inspect.serve(actor) as inspector:

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 import rawko.inspect
 from rawko import Actor, Bindings, Interpreter, assign, parse_chart
-from rawko.inspect.showing import showable
+from rawko.inspect.json_values import showable
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.runtime.session import Session
 from tests.inspect.conftest import TURNSTILE, Asking, turnstile, turnstile_bindings
@@ -75,7 +75,7 @@ async def test_an_actor_that_began_earlier_is_shown(kept: int | None) -> None:
             assert bool(shown["rows"]) == (kept is None), "what the stream still had"
             number = shown["count"] + 1
             recording = inspector._sources[0].recording
-            while recording.is_blind and kept == 0:  # the first whole state is taken soon after the beginning
+            while recording.needs_snapshot and kept == 0:  # the first whole state is taken soon after the beginning
                 await asyncio.sleep(0.01)
                 actor.send("UNKNOWN")
                 number = recording.last + 1

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from rawko.chart.definition import Chart
 from rawko.config import ConfigError
-from rawko.inspect.showing import brief
+from rawko.inspect.json_values import brief
 from rawko.inspect.sources import Source, actor_at
 from rawko.interpreter.errors import InterpreterError
 from rawko.interpreter.running.explain import Refusal
@@ -34,7 +34,7 @@ async def events(source: Source, given: Mapping[str, Any] | None = None) -> list
     Raises:
         ConfigError: The program does not answer.
     """
-    return await _there(source, _events(source, given or {}))
+    return await _in_loop(source, _events(source, given or {}))
 
 
 async def _events(source: Source, given: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -84,7 +84,7 @@ async def send(source: Source, path: str, name: str, data: Mapping[str, Any]) ->
     Raises:
         ConfigError: No such actor runs, the event is refused, or the program does not answer.
     """
-    return await _there(source, _send(source, path, name, data), 1.0)
+    return await _in_loop(source, _send(source, path, name, data), 1.0)
 
 
 async def _send(source: Source, path: str, name: str, data: Mapping[str, Any]) -> tuple[str, bool]:
@@ -110,7 +110,7 @@ async def whole_state(source: Source) -> tuple[int, Mapping[str, Any]]:
     Raises:
         ConfigError: The actor has ended, its state cannot be written as JSON, or the program does not answer.
     """
-    return await _there(source, _whole_state(source))
+    return await _in_loop(source, _whole_state(source))
 
 
 async def _whole_state(source: Source) -> tuple[int, Mapping[str, Any]]:
@@ -129,7 +129,7 @@ def _root(source: Source) -> Actor:
     return source.actor
 
 
-async def _there(source: Source, work: Coroutine[Any, Any, T], more_s: float = 0.0) -> T:
+async def _in_loop(source: Source, work: Coroutine[Any, Any, T], more_s: float = 0.0) -> T:
     """Run a coroutine in the event loop of the program.
 
     Raises:

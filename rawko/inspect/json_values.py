@@ -42,7 +42,7 @@ def showable(value: Any) -> Any:
 
 def plain(value: Any) -> Any:
     """A value as JSON data, uncut."""
-    return _Telling().of(value, MAX_DEPTH)
+    return _Converter().of(value, MAX_DEPTH)
 
 
 def brief(value: Any, most: int) -> str:
@@ -50,12 +50,12 @@ def brief(value: Any, most: int) -> str:
     return json.dumps(plain(value), ensure_ascii=False)[:most]
 
 
-class _Telling:
+class _Converter:
     """Converts one value, part by part."""
 
     def __init__(self) -> None:
         self._left = MAX_PARTS
-        self._around: set[int] = set()
+        self._containers: set[int] = set()
 
     def of(self, value: Any, depth: int) -> Any:
         kind = type(value)
@@ -75,20 +75,20 @@ class _Telling:
             return f"({_name(value)})"
         if kind in (FunctionType, BuiltinFunctionType, MethodType):
             return f"(function {value.__qualname__})"
-        if id(value) in self._around:
+        if id(value) in self._containers:
             return f"… (the {kind.__name__} that holds this)"
         if depth == 0:
             return _TOO_DEEP
         self._left -= 1
         if self._left < 0:
             return _LEFT_OUT
-        self._around.add(id(value))
+        self._containers.add(id(value))
         try:
             return self._parts(value, depth - 1)
         except Exception as error:  # noqa: BLE001 - a class of the program may raise on access
             return f"({_name(kind)} that cannot be read: {type(error).__name__})"
         finally:
-            self._around.discard(id(value))
+            self._containers.discard(id(value))
 
     def _parts(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
