@@ -64,7 +64,7 @@ class PtyProcess:
         self._mark = marked(mark)
         self._on_output = on_output
         self._write_timeout_s = write_timeout_s
-        self._is_let_go = False
+        self._is_closed_by_program = False
         self._ended_at: float | None = None
         self._loop = asyncio.get_running_loop()
         self.pid = process.pid
@@ -120,31 +120,31 @@ class PtyProcess:
         try:
             data = os.read(self._master, CHUNK_BYTES)
         except BlockingIOError:
-            self._is_let_go = False
+            self._is_closed_by_program = False
             return
         except OSError:  # on Linux: no process holds the terminal open
             data = b""
         if not data:
-            self._let_go()
+            self._handle_closed()
             return
-        self._is_let_go = False
+        self._is_closed_by_program = False
         started = self._loop.time()
         self._on_output(data)
         elapsed = self._loop.time() - started
         if elapsed > PAUSE_FROM_S:
             self._loop.remove_reader(self._master)
-            self._loop.call_later(elapsed, self._go_on)
+            self._loop.call_later(elapsed, self._resume_reading)
 
-    def _let_go(self) -> None:
+    def _handle_closed(self) -> None:
         """No process holds the terminal open. If the program still runs, it may open it again: keep our end open."""
-        self._is_let_go = True
+        self._is_closed_by_program = True
         if self._process.poll() is not None:
             self._hang_up()
             return
         self._loop.remove_reader(self._master)
-        self._loop.call_later(_LOOK_S, self._go_on)
+        self._loop.call_later(_LOOK_S, self._resume_reading)
 
-    def _go_on(self) -> None:
+    def _resume_reading(self) -> None:
         if self._master >= 0:
             self._loop.add_reader(self._master, self._read)
 
@@ -202,7 +202,7 @@ class PtyProcess:
     def _write(self, data: bytes) -> int:
         if self._master < 0:
             raise TerminalError("the terminal is closed")
-        if self._is_let_go:
+        if self._is_closed_by_program:
             raise TerminalError("the program has closed its terminal: no input can be typed")
         try:
             return os.write(self._master, data[:CHUNK_BYTES])
@@ -243,10 +243,10 @@ class PtyProcess:
         groups, session = self._groups(), self._session()
         try:
             for number in (signal.SIGHUP, signal.SIGTERM):
-                if not self._tell(groups, session, number):
+                if not self._signal_all(groups, session, number):
                     break
-                self._tell(groups, session, signal.SIGCONT)  # a stopped process handles no other signal
-                await self._gone(groups, session, GRACE_S)
+                self._signal_all(groups, session, signal.SIGCONT)  # a stopped process handles no other signal
+                await self._until_gone(groups, session, GRACE_S)
         finally:
             self._kill(groups, session)
             self._hang_up()
@@ -279,7 +279,7 @@ class PtyProcess:
             return ()
         return (group,) if group > 1 and group != os.getpgrp() else ()
 
-    def _tell(self, groups: set[int], session: int | None, number: int) -> bool:
+    def _signal_all(self, groups: set[int], session: int | None, number: int) -> bool:
         """Signal the groups, and members of the family outside of them; False if no process is left."""
         is_anybody = self._signal(groups, number)
         others = {one for one in family.members(self._mark, session) if _group_of(one) not in groups}
@@ -295,7 +295,7 @@ class PtyProcess:
                 is_anybody = True
         return is_anybody
 
-    async def _gone(self, groups: set[int], session: int | None, seconds: float) -> None:
+    async def _until_gone(self, groups: set[int], session: int | None, seconds: float) -> None:
         until = self._loop.time() + seconds
         while self._loop.time() < until:
             self._process.poll()

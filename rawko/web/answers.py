@@ -15,7 +15,7 @@ MAX_BODY: Final = 200_000
 """The most bytes of a request's body."""
 
 
-class Away(ConfigError):
+class Unavailable(ConfigError):
     """The requested data is on another machine or in a database that does not answer at present."""
 
 

@@ -38,7 +38,7 @@ PIECE: Final = 100
 
 
 @dataclass(slots=True)
-class Shelf:
+class OpenRun:
     """An open run with its cached steps.
 
     Attributes:
@@ -90,7 +90,7 @@ class Library:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._open: OrderedDict[str, Shelf] = OrderedDict()
+        self._open_runs: OrderedDict[str, OpenRun] = OrderedDict()
         self._opening = asyncio.Lock()
 
     async def prepare(self) -> None:
@@ -109,11 +109,11 @@ class Library:
         Raises:
             ConfigError: There is no such run, or its journal cannot be read.
         """
-        async with self._shelf(run) as shelf:
-            async with shelf.lock:
-                await _read(shelf, after + most)
-                rows = shelf.rows[after : after + most]
-            return await _window(shelf, after, rows)
+        async with self._opened(run) as opened:
+            async with opened.lock:
+                await _read(opened, after + most)
+                rows = opened.rows[after : after + most]
+            return await _window(opened, after, rows)
 
     async def part(self, run: str, most: int, after: int | None = None) -> Window:
         """Steps after a number, read alone from the nearest checkpoint; without a number, the latest `most` steps.
@@ -121,17 +121,17 @@ class Library:
         Raises:
             ConfigError: There is no such run, or its journal cannot be read.
         """
-        async with self._shelf(run) as shelf:
-            count = await shelf.reader.latest()
+        async with self._opened(run) as opened:
+            count = await opened.reader.latest()
             after = max(count - most, 0) if after is None else min(after, max(count - most, 0))
             until = min(after + most, count)
-            if shelf.reader.last >= until:
-                return await _window(shelf, after, shelf.rows[after:until])
+            if opened.reader.last >= until:
+                return await _window(opened, after, opened.rows[after:until])
             rows: list[list[Any]] = []
-            async with open_steps(shelf.record, after) as reader:
+            async with open_steps(opened.record, after) as reader:
                 while found := await reader.page(min(reader.last + PIECE, until)):
                     _add(rows, [row_of(view) for view in found], after)
-            return await _window(shelf, after, rows)
+            return await _window(opened, after, rows)
 
     async def whole(self, run: str) -> Sequence[list[Any]]:
         """All steps of a run.
@@ -139,9 +139,9 @@ class Library:
         Raises:
             ConfigError: There is no such run, or its journal cannot be read.
         """
-        async with self._shelf(run) as shelf, shelf.lock:
-            await _read(shelf, None)
-            return list(shelf.rows)
+        async with self._opened(run) as opened, opened.lock:
+            await _read(opened, None)
+            return list(opened.rows)
 
     async def plans(self, run: str) -> Sequence[Any]:
         """All plans of a run so far, as in `PlanHistory.to_json`.
@@ -149,9 +149,9 @@ class Library:
         Raises:
             ConfigError: There is no such run, or its journal cannot be read.
         """
-        async with self._shelf(run) as shelf, shelf.lock:
-            await _read(shelf, None)
-            return shelf.plans.to_json()
+        async with self._opened(run) as opened, opened.lock:
+            await _read(opened, None)
+            return opened.plans.to_json()
 
     async def news(self, run: str) -> News:
         """Steps since the last call; in the first call, steps since a page first requested steps of the run.
@@ -159,26 +159,26 @@ class Library:
         Raises:
             ConfigError: There is no such run, or its journal cannot be read.
         """
-        async with self._shelf(run) as shelf, shelf.news_lock:
-            if shelf.news is None:
-                latest = await shelf.reader.latest()
-                after = latest if shelf.told is None else shelf.told
+        async with self._opened(run) as opened, opened.news_lock:
+            if opened.news is None:
+                latest = await opened.reader.latest()
+                after = latest if opened.told is None else opened.told
                 if latest - after > FAR:  # the gap makes the page request the steps between
                     after = latest - 1
-                also = shelf.new_plans.take
-                shelf.news = await shelf.stack.enter_async_context(open_steps(shelf.record, after, also))
+                also = opened.new_plans.take
+                opened.news = await opened.stack.enter_async_context(open_steps(opened.record, after, also))
             new: list[list[Any]] = []
-            last = shelf.news.last
-            while found := await shelf.news.page(shelf.news.last + PIECE):
+            last = opened.news.last
+            while found := await opened.news.page(opened.news.last + PIECE):
                 new += [row_of(view) for view in found]
-            plans = shelf.new_plans.to_json(last)
-            del shelf.new_plans.changes[:-1]
+            plans = opened.new_plans.to_json(last)
+            del opened.new_plans.changes[:-1]
             return News(new, plans)
 
     async def position(self, run: str) -> int:
         """Number of the latest step that pages have received from `news`."""
-        async with self._shelf(run) as shelf:
-            return 0 if shelf.news is None else shelf.news.last
+        async with self._opened(run) as opened:
+            return 0 if opened.news is None else opened.news.last
 
     # ------------------------------------------------------------ paths
 
@@ -188,9 +188,9 @@ class Library:
         Raises:
             ConfigError: The run cannot be read.
         """
-        async with self._shelf(run) as shelf, shelf.path_lock, open_past(run, self.settings) as past:
-            await shelf.path.read(past, max(after + PATH_PAGE - shelf.path.last, 0))
-            return shelf.path
+        async with self._opened(run) as opened, opened.path_lock, open_past(run, self.settings) as past:
+            await opened.path.read(past, max(after + PATH_PAGE - opened.path.last, 0))
+            return opened.path
 
     async def near_path(self, run: str, most: int, after: int | None = None) -> PathReader:
         """The transitions of some steps only; the steps are chosen as in `part`.
@@ -198,11 +198,11 @@ class Library:
         Raises:
             ConfigError: The run cannot be read.
         """
-        async with self._shelf(run) as shelf, open_past(run, self.settings) as past:
+        async with self._opened(run) as opened, open_past(run, self.settings) as past:
             after = max(past.last - most, 0) if after is None else min(after, past.last)
-            if shelf.path.last >= min(after + most, past.last):
-                return shelf.path
-            found = shelf.near = await PathReader.beginning(past, after)
+            if opened.path.last >= min(after + most, past.last):
+                return opened.path
+            found = opened.near = await PathReader.beginning(past, after)
             await found.read(past, most)
             return found
 
@@ -212,51 +212,51 @@ class Library:
         Raises:
             ConfigError: The run cannot be read.
         """
-        async with self._shelf(run) as shelf:
-            near = None if shelf.near is None else shelf.near.chart_named(name)
+        async with self._opened(run) as opened:
+            near = None if opened.near is None else opened.near.chart_named(name)
         return near or (await self.path(run, 0)).chart_named(name)
 
     # ------------------------------------------------------------ opening and closing
 
     @asynccontextmanager
-    async def _shelf(self, run: str) -> AsyncIterator[Shelf]:
+    async def _opened(self, run: str) -> AsyncIterator[OpenRun]:
         record = read_record(run, self.settings)
         async with self._opening:
-            shelf = self._open.get(run)
-            if shelf is None:
+            opened = self._open_runs.get(run)
+            if opened is None:
                 stack, plans = AsyncExitStack(), PlanHistory()
                 reader = await stack.enter_async_context(open_steps(record, also=plans.take))
-                shelf = Shelf(record, reader, stack, plans)
-                self._open[run] = shelf
-            self._open.move_to_end(run)
-            oldest = next(iter(self._open)) if len(self._open) > MAX_OPEN else None
+                opened = OpenRun(record, reader, stack, plans)
+                self._open_runs[run] = opened
+            self._open_runs.move_to_end(run)
+            oldest = next(iter(self._open_runs)) if len(self._open_runs) > MAX_OPEN else None
         if oldest is not None:
             await self.forget(oldest)
-        yield shelf
+        yield opened
 
     async def forget(self, run: str) -> None:
         """Close a run that was deleted or rewound."""
-        shelf = self._open.pop(run, None)
-        if shelf is not None:
-            async with shelf.lock, shelf.news_lock:
-                await shelf.stack.aclose()
+        opened = self._open_runs.pop(run, None)
+        if opened is not None:
+            async with opened.lock, opened.news_lock:
+                await opened.stack.aclose()
 
     async def close(self) -> None:
         """Close all runs."""
-        for run in list(self._open):
+        for run in list(self._open_runs):
             await self.forget(run)
 
 
-async def _read(shelf: Shelf, until: int | None) -> None:
-    reader = shelf.reader
+async def _read(opened: OpenRun, until: int | None) -> None:
+    reader = opened.reader
     while until is None or reader.last < until:
         found = await reader.page(reader.last + PIECE)
         if not found:
             return
-        _add(shelf.rows, [row_of(view) for view in found], 0)
+        _add(opened.rows, [row_of(view) for view in found], 0)
         for view in found:
             if view.leaves_behind is not None:
-                _leave_behind(shelf.rows, *view.leaves_behind)
+                _leave_behind(opened.rows, *view.leaves_behind)
 
 
 def _add(rows: list[list[Any]], found: Sequence[list[Any]], after: int) -> None:
@@ -268,8 +268,8 @@ def _leave_behind(rows: list[list[Any]], first: int, last: int) -> None:
         row[LEFT] = 1
 
 
-async def _window(shelf: Shelf, first: int, rows: Sequence[list[Any]]) -> Window:
-    count = max(await shelf.reader.latest(), rows[-1][0] if rows else 0)
-    if shelf.told is None:
-        shelf.told = count
+async def _window(opened: OpenRun, first: int, rows: Sequence[list[Any]]) -> Window:
+    count = max(await opened.reader.latest(), rows[-1][0] if rows else 0)
+    if opened.told is None:
+        opened.told = count
     return Window(count, first, rows)

@@ -24,7 +24,7 @@ from rawko.app.views.offered_rule import offered_rule
 from rawko.app.views.proposal import proposal_of
 from rawko.app.views.summary import needs_first, read_runs
 from rawko.config import ConfigError, Settings
-from rawko.web.answers import Away, Json, json_body, problem
+from rawko.web.answers import Json, Unavailable, json_body, problem
 from rawko.web.cutting import shown
 from rawko.web.feed import Feed
 from rawko.web.library import PAGE, PATH_PAGE
@@ -84,7 +84,7 @@ def answering(ask: Callable[[Request], Awaitable[Any]]) -> Handler:
             told = await ask(request)
         except Outdated as error:
             return problem(409, "outdated", str(error))
-        except Away as error:
+        except Unavailable as error:
             return problem(503, "away", str(error))
         except ConfigError as error:
             return problem(404 if "there is no run" in str(error) else 422, "refused", str(error))

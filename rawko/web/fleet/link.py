@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from rawko.fleet.errors import FleetError
 from rawko.fleet.fleet import Fleet
-from rawko.web.answers import Away
+from rawko.web.answers import Unavailable
 
 _T = TypeVar("_T")
 
@@ -31,7 +31,7 @@ class FleetLink:
         """The result of a function called with the fleet.
 
         Raises:
-            Away: The database does not answer at present.
+            Unavailable: The database does not answer at present.
             FleetError: The call is not possible.
         """
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._asked, call)
@@ -43,7 +43,7 @@ class FleetLink:
             return call(self._fleet)
         except FleetError as error:
             if error.is_retryable:
-                raise Away(str(error)) from error
+                raise Unavailable(str(error)) from error
             raise
 
     async def close(self) -> None:

@@ -77,7 +77,7 @@ class OpenedRuns:
     async def parts(self, run: str, *, with_files: bool = False) -> Parts:
         task = await self.task(run)
         if why_not_begun(task) is not None:
-            return Parts(None, Nothing(), self._actor, offers_rules=False)
+            return Parts(None, EmptyRun(), self._actor, offers_rules=False)
         found = await self._opened(task, is_fresh=with_files)
         return Parts(found.settings, found.library, self._actor, offers_rules=False)
 
@@ -150,7 +150,7 @@ class OpenedRuns:
             await self._forget(run)
 
 
-class Nothing:
+class EmptyRun:
     """Reads a run that has not begun: it has no steps and no charts."""
 
     async def steps(self, run: str, after: int) -> Window:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from rawko.config import ConfigError
 from rawko.fleet.listing import OVERLAP_S, changed
 from rawko.fleet.records import TaskRecord
-from rawko.web.answers import Away
+from rawko.web.answers import Unavailable
 from rawko.web.feed import Feed
 from rawko.web.fleet.link import FleetLink
 from rawko.web.fleet.opened_runs import OpenedRuns
@@ -40,7 +40,7 @@ class FleetWatch:
         self._known: dict[str, _Stamp] = {}
         self._sums: dict[str, Any] | None = None
         self._summed, self._is_dirty = -IDLE_SUMS_S, True
-        self._away = ""
+        self._problem = ""
 
     async def run(self) -> None:
         """Watch until cancelled."""
@@ -53,14 +53,14 @@ class FleetWatch:
             try:
                 await self._look()
                 await self._sum_up()
-                if self._away:
-                    self._away = ""
+                if self._problem:
+                    self._problem = ""
                     self._feed.publish("fleet", is_away=False, message="")
                 await asyncio.sleep(LOOK_S)
             except ConfigError as error:
-                told = str(error) if isinstance(error, Away) else f"the fleet cannot be read any more: {error}"
-                if told != self._away:
-                    self._away = told
+                told = str(error) if isinstance(error, Unavailable) else f"the fleet cannot be read any more: {error}"
+                if told != self._problem:
+                    self._problem = told
                     self._feed.publish("fleet", is_away=True, message=told)
                 await asyncio.sleep(_AWAY_S)
 
