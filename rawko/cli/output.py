@@ -17,9 +17,9 @@ __all__ = [
     "BAD_INPUT",
     "Painter",
     "complain",
+    "discard_stdout",
     "exact",
     "exact_line",
-    "nobody_reads",
     "silence",
     "uses_colour",
     "visible",
@@ -82,7 +82,7 @@ def silence(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def nobody_reads() -> int:
+def discard_stdout() -> int:
     """Discard standard output and its buffer, since flushing would fail again; returns the exit code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return READER_GONE

@@ -86,7 +86,7 @@ class TerminalPeople:
         is_cut, rule = self._print(question), self._offered(question)
         if rule:
             self._say(f"  r keeps the rule for this folder: {rule}")
-        self._forget_what_was_typed()
+        self._discard_typed_lines()
         while True:
             prompt = _PROMPTS["rule" if rule else _kind(question)].format(agent=visible(question.agent) or "you")
             if is_cut:
@@ -156,7 +156,7 @@ class TerminalPeople:
     def _say(self, line: str) -> None:
         print(fitted(line, sys.stderr), file=sys.stderr)
 
-    def _forget_what_was_typed(self) -> None:
+    def _discard_typed_lines(self) -> None:
         """Discard earlier input: lines typed before a question was shown are not answers to it."""
         self._buffer = b""
         try:

@@ -24,8 +24,8 @@ from rawko.cli.interrupts import Interrupts
 from rawko.cli.live.plain import LiveOutput
 from rawko.cli.logs import RunLog
 from rawko.cli.options.running import RunOptions
-from rawko.cli.output import complain, nobody_reads, uses_colour, visible_line
-from rawko.cli.overrides.terminal import Ahead, Steering
+from rawko.cli.output import complain, discard_stdout, uses_colour, visible_line
+from rawko.cli.overrides.terminal import Steering, TypedAhead
 from rawko.cli.people import TerminalPeople, user
 from rawko.cli.settings import current_folder, settings_here
 from rawko.cli.summary import print_report
@@ -144,7 +144,7 @@ def execute(run: Run, *, as_json: bool, quiet: bool, people: People | None = Non
     try:
         print_report(report, as_json=as_json)
     except BrokenPipeError:
-        return nobody_reads()
+        return discard_stdout()
     return report.exit_code
 
 
@@ -156,7 +156,7 @@ def performed(
     people: People | None = None,
     headline: str | None = None,
     observe: Callable[[InspectionEvent], None] | None = None,
-    ahead: Ahead | None = None,
+    ahead: TypedAhead | None = None,
 ) -> Report | int:
     """Run with live output, questions and Ctrl-C; returns the report, or an exit code where there is no report.
 
@@ -187,7 +187,7 @@ async def _run(
     people: People | None,
     headline: str | None,
     observe: Callable[[InspectionEvent], None] | None,
-    ahead: Ahead | None,
+    ahead: TypedAhead | None,
 ) -> Report | None:
     settings = run.settings
     run.check()

@@ -50,7 +50,7 @@ def settings_of_next_run(flags: Flags) -> Settings:
     return load_settings(current_folder(), flags, _environ(), judge=grant)
 
 
-def settings_to_look(*, judge: Judge = never, bindings: str | None = None, is_told: bool = True) -> Settings:
+def settings_for_reading(*, judge: Judge = never, bindings: str | None = None, is_told: bool = True) -> Settings:
     """Settings of the current folder for a command that only reads records.
 
     Their problems are reported in one line on standard error; the settings are those without the defective ones.
@@ -77,12 +77,12 @@ def _environ() -> dict[str, str]:
     return {**environment(), "RAWKO_PROVIDER": "anthropic"}
 
 
-_elsewhere: list[Path] = []
+_other_folder: list[Path] = []
 
 
 def work_in(folder: Path) -> None:
     """Make the command use another folder: the folder of a fleet's run."""
-    _elsewhere[:] = [folder]
+    _other_folder[:] = [folder]
 
 
 def current_folder() -> Path:
@@ -91,8 +91,8 @@ def current_folder() -> Path:
     Raises:
         ConfigError: The folder is gone, or this process may not use it.
     """
-    if _elsewhere:
-        return _elsewhere[0]
+    if _other_folder:
+        return _other_folder[0]
     try:
         return Path.cwd()
     except OSError as error:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rawko.config.blocks import DefaultAnswers as DefaultAnswers
     from rawko.config.blocks import McpOptions as McpOptions
     from rawko.config.flags import Flags as Flags
-    from rawko.config.option_changes import changed_by as changed_by
-    from rawko.config.option_changes import with_model as with_model
     from rawko.config.instructions import MAX_INSTRUCTION_CHARS as MAX_INSTRUCTION_CHARS
     from rawko.config.loading import FOLDER as FOLDER
     from rawko.config.loading import load_settings as load_settings
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
     from rawko.config.models import file_model as file_model
     from rawko.config.models import record_model as record_model
     from rawko.config.models import schemas as schemas
+    from rawko.config.option_changes import changed_by as changed_by
+    from rawko.config.option_changes import with_model as with_model
     from rawko.config.places import share_state as share_state
     from rawko.config.places import state_dir as state_dir
     from rawko.config.settings import Headless as Headless

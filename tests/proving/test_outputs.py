@@ -12,7 +12,7 @@ import pytest
 
 from rawko.chart import find_chart
 from rawko.cli.proving.outputs import Outputs
-from rawko.cli.proving.progress import Look, Progress, progress_line
+from rawko.cli.proving.progress import Progress, Sample, progress_line
 from rawko.cli.proving.prove import prove_command
 from rawko.testing.run import run_contracts
 
@@ -298,7 +298,7 @@ class Terminal(io.StringIO):
 
 
 def test_what_is_left_says_how_long_it_takes() -> None:
-    first, more, fewer = Look(1.0, 100_000, 30_000), Look(2.0, 200_000, 50_000), Look(4.0, 250_000, 240_000)
+    first, more, fewer = Sample(1.0, 100_000, 30_000), Sample(2.0, 200_000, 50_000), Sample(4.0, 250_000, 240_000)
     assert progress_line([more], 1_000_000) == (
         "rawko: 200,000 found, 150,000 of them to be looked at, 100,000/s; at most 8 s more, to the limit"
     )
@@ -307,7 +307,7 @@ def test_what_is_left_says_how_long_it_takes() -> None:
         "10,000 of them to be looked at, 62,500/s; about 0 s more, as these get fewer"
     )
     assert progress_line([first, fewer], 1_000_000).endswith("about 0 s more, as these get fewer")
-    late = Look(5.0, 500_000, 370_000)
+    late = Sample(5.0, 500_000, 370_000)
     assert progress_line([more, late], 10_000_000).endswith("about 20 s more, as these get fewer")
     assert progress_line([more, late], 600_000).endswith("about 1 s more, as these get fewer")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_files
-from rawko.cli.output import complain, nobody_reads, visible_json, visible_line, write_out
+from rawko.cli.output import complain, discard_stdout, visible_json, visible_line, write_out
 from rawko.cli.trust.question import judge
 from rawko.named_files import why_unwritable
 
@@ -70,7 +70,7 @@ def test_command(charts: Sequence[Path], *, bindings: str | None, wanted: Wanted
     except (ContractsUnavailable, ConfigError, NoSuchChart) as error:
         return complain(str(error))
     except BrokenPipeError:
-        return nobody_reads()
+        return discard_stdout()
     except OSError as error:
         return complain(f"the current folder cannot be used: {error.strerror}")
     if not result.scenarios and not result.errors:

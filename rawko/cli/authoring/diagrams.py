@@ -207,6 +207,6 @@ def _children(chart: Chart, drawing: Drawing) -> dict[str, list[Child]]:
 
 
 def _settings(bindings: str | None = None) -> Settings:
-    from rawko.cli.settings import settings_to_look
+    from rawko.cli.settings import settings_for_reading
 
-    return settings_to_look(bindings=bindings)
+    return settings_for_reading(bindings=bindings)

@@ -17,7 +17,7 @@ from rawko.cli.evaluation.table import print_findings
 from rawko.cli.exit_codes import KILLED
 from rawko.cli.interrupts import tidying
 from rawko.cli.options.evaluation import EvalOptions
-from rawko.cli.output import Painter, complain, nobody_reads, visible_json, visible_line, write_out
+from rawko.cli.output import Painter, complain, discard_stdout, visible_json, visible_line, write_out
 from rawko.cli.settings import current_folder
 from rawko.cli.trust.question import judge
 from rawko.config import ConfigError, load_settings
@@ -50,7 +50,7 @@ def eval_command(options: EvalOptions) -> int:
     except ConfigError as error:
         return complain(str(error))
     except BrokenPipeError:
-        return nobody_reads()
+        return discard_stdout()
     if is_interrupted:
         return KILLED
     if code:

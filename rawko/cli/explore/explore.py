@@ -24,7 +24,7 @@ from rawko.cli.exit_codes import KILLED
 from rawko.cli.interrupts import Interrupts
 from rawko.cli.logs import RunLog
 from rawko.cli.options.exploring import ExploreOptions
-from rawko.cli.output import Painter, complain, exact_line, nobody_reads, silence, visible, visible_json, visible_line
+from rawko.cli.output import Painter, complain, discard_stdout, exact_line, silence, visible, visible_json, visible_line
 from rawko.cli.settings import current_folder
 from rawko.cli.trust.question import judge
 from rawko.config import ConfigError, Flags, load_settings
@@ -49,7 +49,7 @@ _VERDICTS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-_NOBODY: Final = Flags(provider="anthropic")
+_NO_MODEL: Final = Flags(provider="anthropic")
 """Flags of an exploration that asks no model: this provider needs nothing until it is asked."""
 _FIXED: Final[Mapping[str, str]] = {
     "policy": "--policy",
@@ -79,7 +79,7 @@ def explore_command(options: ExploreOptions) -> int:
         code = _write_page(exploration, report, options.output)
         _print_report(report, as_json=options.json)
     except BrokenPipeError:
-        return nobody_reads()
+        return discard_stdout()
     return code or report.exit_code
 
 
@@ -98,7 +98,7 @@ def _exploration(options: ExploreOptions) -> Exploration:
         policy = policy.model_copy(update={"otherwise": "ask"})
     flags = Flags({**dict(options.model.items()), **dict(options.spending.items())})
     settings = load_settings(
-        folder, flags if uses_model else _NOBODY, environment(), judge=_judge(options), has_powers=uses_model
+        folder, flags if uses_model else _NO_MODEL, environment(), judge=_judge(options), has_powers=uses_model
     )
     try:
         driver = driver_name(settings.environ)
@@ -133,7 +133,7 @@ def _resumed(folder: Path, options: ExploreOptions) -> Exploration:
         raise ConfigError(
             f"{fixed[0]}: an exploration goes on as it was started; accepted with --resume: {', '.join(FLAGS.values())}"
         )
-    place = load_settings(folder, _NOBODY, environment(), has_powers=False).state_dir
+    place = load_settings(folder, _NO_MODEL, environment(), has_powers=False).state_dir
     if not is_name(options.resume):
         raise ConfigError(f"there is no exploration {options.resume!r} of this workspace")
     plan = read_plan(explorations_folder(place) / options.resume)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rawko.cli.fleet.opening import fleet_folder, has_fleet, with_fleet
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.people import user
-from rawko.cli.settings import settings_to_look, work_in
+from rawko.cli.settings import settings_for_reading, work_in
 from rawko.processes.keys import environment, keep
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def why_not_here(run: str) -> str | None:
 
     if problem := why_not_begun(task):
         return problem
-    if run not in _places or settings_to_look(is_told=False).workspace != _places[run].resolve():
+    if run not in _places or settings_for_reading(is_told=False).workspace != _places[run].resolve():
         return why_not_seen(task)
     return None
 

@@ -17,10 +17,10 @@ from rawko.app.views.joining import Joiner
 from rawko.app.views.reading import open_steps
 from rawko.app.views.steps import StepKind, StepView
 from rawko.cli.columns import stdout_width
-from rawko.cli.output import Painter, complain, nobody_reads, visible_json
+from rawko.cli.output import Painter, complain, discard_stdout, visible_json
 from rawko.cli.runs.log import LogOptions, json_line, row_line
 from rawko.cli.runs.log_lines import LogLines, Wanted
-from rawko.cli.settings import settings_to_look
+from rawko.cli.settings import settings_for_reading
 from rawko.config import ConfigError
 from rawko.runtime.journal import StepRecord
 from rawko.vocabulary.agent_path import agents_in, shown_paths
@@ -36,12 +36,12 @@ def follow_command(run: str, options: LogOptions) -> int:
     except ConfigError as error:
         return complain(str(error))
     except BrokenPipeError:
-        return nobody_reads()
+        return discard_stdout()
     return 0
 
 
 async def _follow(run: str, options: LogOptions) -> None:
-    current = settings_to_look()
+    current = settings_for_reading()
     if is_exploration(current.state_dir, run):
         raise ConfigError(f"run {run!r} is an exploration, which has no text to follow; see: rawko log {run}")
     if options.last is not None:

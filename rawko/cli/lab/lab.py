@@ -13,7 +13,7 @@ from rawko.cli.exit_codes import KILLED
 from rawko.cli.interrupts import tidying
 from rawko.cli.lab.table import print_findings
 from rawko.cli.options.lab import LabOptions
-from rawko.cli.output import complain, nobody_reads, visible_json, visible_line
+from rawko.cli.output import complain, discard_stdout, visible_json, visible_line
 from rawko.cli.settings import current_folder
 from rawko.cli.trust.question import judge
 from rawko.config import ConfigError, load_settings
@@ -48,7 +48,7 @@ def lab_command(options: LabOptions) -> int:
     except ConfigError as error:
         return complain(str(error))
     except BrokenPipeError:
-        return nobody_reads()
+        return discard_stdout()
     if is_interrupted:
         return KILLED
     return STOPPED if lab.stopped else 0 if lab.asked else UNANSWERED

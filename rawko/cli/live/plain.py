@@ -168,9 +168,9 @@ class LiveOutput:
 
     def _emit(self, event: InspectionEvent) -> None:
         is_forwarded = self._is_orchestrated and event["actor"] == "root"
-        teller = _TELLERS.get(event["event"])
-        if teller is not None and not is_forwarded:
-            teller(self, event["data"])
+        handler = _EMIT_HANDLERS.get(event["event"])
+        if handler is not None and not is_forwarded:
+            handler(self, event["data"])
 
     def _crashed(self, event: InspectionEvent) -> None:
         self._line(self._paint(f"{visible_line(event['actor'])} crashed: {visible_line(event['error'])}", "red"))
@@ -233,7 +233,7 @@ _HANDLERS: Mapping[str, Callable[[LiveOutput, InspectionEvent], None]] = {
     "emit": lambda live, event: live._emit(event),
     "crashed": lambda live, event: live._crashed(event),
 }
-_TELLERS: Mapping[str, Callable[[LiveOutput, Mapping[str, Any]], None]] = {
+_EMIT_HANDLERS: Mapping[str, Callable[[LiveOutput, Mapping[str, Any]], None]] = {
     "TEXT_DELTA": lambda live, data: live._text(data),
     "AGENT_TOOL_CALL": lambda live, data: live._tool_call(data),
     "PLAN_UPDATED": lambda live, data: live._plan(data),

@@ -9,7 +9,7 @@ from rawko.app.lookups.texts import find_text, text_ids
 from rawko.app.records.addresses import Address
 from rawko.app.time_travel.recorded_run import open_past
 from rawko.cli.output import complain, visible, write_out
-from rawko.cli.settings import settings_to_look
+from rawko.cli.settings import settings_for_reading
 from rawko.config import ConfigError, Settings
 from rawko.vocabulary.documents import accepted
 
@@ -19,7 +19,7 @@ _NAMED = 20
 def show_text_command(address: str, id: str, *, as_json: bool, bindings: str | None = None) -> int:
     """Print a text by its id, as of a step or of the latest step; the exit code is 2 where no text has the id."""
     try:
-        text, known = asyncio.run(_text(address, id, settings_to_look(bindings=bindings)))
+        text, known = asyncio.run(_text(address, id, settings_for_reading(bindings=bindings)))
     except ConfigError as error:
         return complain(str(error))
     if text is None:

@@ -72,14 +72,14 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _runs() -> Iterator[tuple[str, str]]:
-    from rawko.cli.settings import settings_to_look
+    from rawko.cli.settings import settings_for_reading
     from rawko.config import ConfigError
     from rawko.extras import MissingExtra
 
     try:
         from rawko.app.records.naming import names_of
 
-        names = names_of(settings_to_look(is_told=False), with_explorations=True)
+        names = names_of(settings_for_reading(is_told=False), with_explorations=True)
     except (ConfigError, MissingExtra, OSError):
         return
     for name in reversed(names):
@@ -87,11 +87,11 @@ def _runs() -> Iterator[tuple[str, str]]:
 
 
 def _agents() -> Iterator[str]:
-    from rawko.cli.settings import settings_to_look
+    from rawko.cli.settings import settings_for_reading
     from rawko.config import ConfigError
 
     try:
-        yield from settings_to_look(is_told=False).agents
+        yield from settings_for_reading(is_told=False).agents
     except (ConfigError, OSError):
         return
 

@@ -26,11 +26,11 @@ def named(run: str, meant: Meant) -> str:
     works in the folder of that run.
     """
     from rawko.app.records.naming import name_run
-    from rawko.cli.settings import settings_to_look
+    from rawko.cli.settings import settings_for_reading
     from rawko.config import ConfigError
 
     try:
-        current = settings_to_look(is_told=False)
+        current = settings_for_reading(is_told=False)
         found = name_run(run, current, meant)
         return _in_fleet(found, current, meant) if found == run else found
     except ConfigError as error:
@@ -65,13 +65,13 @@ def run_and_text(first: str, second: str | None, meant: Meant, *, what: str) -> 
         what: The name of the text in a message, where only a run is given.
     """
     from rawko.app.records.naming import names_of
-    from rawko.cli.settings import settings_to_look
+    from rawko.cli.settings import settings_for_reading
     from rawko.config import ConfigError
 
     if second is not None:
         return named(first, meant), second
     try:
-        if first in names_of(settings_to_look(is_told=False)):
+        if first in names_of(settings_for_reading(is_told=False)):
             raise typer.Exit(complain(f"{what} is missing; accepted: RUN {what}, or {what} alone"))
     except ConfigError as error:
         raise typer.Exit(complain(str(error))) from error

@@ -23,7 +23,7 @@ from rawko.cli.overrides.outcome_text import as_json as reply_as_json
 from rawko.cli.overrides.outcome_text import told
 from rawko.cli.people import user
 from rawko.cli.run import execute
-from rawko.cli.runs.notices import tell_finished
+from rawko.cli.runs.notices import report_finished
 from rawko.cli.settings import settings_here
 from rawko.cli.trust.question import judge
 from rawko.config import ConfigError, Settings
@@ -90,7 +90,7 @@ def _go_on_here(override: Override, run: str, current: Settings, *, as_json: boo
 
 
 async def _prepared(override: Override, run: str, current: Settings) -> tuple[RunRecord, str]:
-    await tell_finished(run, current)
+    await report_finished(run, current)
     record = await prepare(run, current)
     async with open_past(run, current) as past:
         if not past.last:

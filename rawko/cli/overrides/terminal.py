@@ -18,7 +18,7 @@ from rawko.config import ConfigError
 
 
 @dataclass(slots=True)
-class Ahead:
+class TypedAhead:
     """Lines other than overrides that a person types while a run works; they are used after the run.
 
     Attributes:
@@ -39,7 +39,7 @@ class Steering:
     """
 
     def __init__(
-        self, run: Run, before: Callable[[], None], *, is_drawn: bool = False, ahead: Ahead | None = None
+        self, run: Run, before: Callable[[], None], *, is_drawn: bool = False, ahead: TypedAhead | None = None
     ) -> None:
         self._ahead = ahead
         self._run = run

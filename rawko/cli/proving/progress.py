@@ -27,7 +27,7 @@ RECENT: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Sample:
     """Counts at one moment, in seconds since the exploration began."""
 
     seconds: float
@@ -48,7 +48,7 @@ class Progress:
         self._now_s = now_s
         self._is_shown = sys.stderr.isatty()
         self._begin = self._start = self._last = now_s()
-        self._looks: deque[Look] = deque(maxlen=RECENT)
+        self._samples: deque[Sample] = deque(maxlen=RECENT)
         self._has_written = False
 
     def __enter__(self) -> Progress:
@@ -64,12 +64,12 @@ class Progress:
         now = self._now_s()
         if not self._is_shown or now - self._last < _EVERY_S:
             return
-        if self._looks and expanded < self._looks[-1].expanded:  # a new exploration has begun
-            self._looks.clear()
+        if self._samples and expanded < self._samples[-1].expanded:  # a new exploration has begun
+            self._samples.clear()
             self._begin = self._last
         self._last = now
-        self._looks.append(Look(now - self._begin, states, expanded))
-        self._write(progress_line(self._looks, self._limit))
+        self._samples.append(Sample(now - self._begin, states, expanded))
+        self._write(progress_line(self._samples, self._limit))
 
     def checks(self, name: str) -> None:
         """Show the property that is checked now, where the work has already taken a while."""
@@ -82,18 +82,18 @@ class Progress:
         self._has_written = True
 
 
-def progress_line(looks: Sequence[Look], limit: int) -> str:
+def progress_line(samples: Sequence[Sample], limit: int) -> str:
     """Counts and speed of the last sample, and an estimate of the remaining time.
 
     Args:
-        looks: The latest samples, at least one, in order of time.
+        samples: The latest samples, at least one, in order of time.
     """
-    now = looks[-1]
+    now = samples[-1]
     speed = now.states / now.seconds
     to_limit = max(0, limit - now.states) / speed
-    first = looks[0]
+    first = samples[0]
     rest = f"at most {to_limit:,.0f} s more, to the limit"
-    if len(looks) > 1 and now.left < first.left:
+    if len(samples) > 1 and now.left < first.left:
         fewer = (first.left - now.left) / (now.seconds - first.seconds)
         rest = f"about {min(now.left / fewer, to_limit):,.0f} s more, as these get fewer"
     return f"rawko: {now.states:,} found, {now.left:,} of them to be looked at, {speed:,.0f}/s; {rest}"

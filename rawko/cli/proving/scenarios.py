@@ -62,10 +62,10 @@ def scenario_of(system: ControlSystem, finding: Finding) -> WrittenScenario:
     Raises:
         NoScenario: The path cannot be expressed.
     """
-    telling = _Telling(system)
-    fails = telling.tell(finding)
-    title = f"{finding.property} is {finding.verdict.value}: {telling.where}"
-    return WrittenScenario(title, tuple(telling.lines), fails)
+    writer = _ScenarioWriter(system)
+    fails = writer.tell(finding)
+    title = f"{finding.property} is {finding.verdict.value}: {writer.where}"
+    return WrittenScenario(title, tuple(writer.lines), fails)
 
 
 def scenario_of_path(system: ControlSystem, way: Sequence[tuple[Move, Outcome]], title: str) -> WrittenScenario:
@@ -74,13 +74,13 @@ def scenario_of_path(system: ControlSystem, way: Sequence[tuple[Move, Outcome]],
     Raises:
         NoScenario: The path cannot be expressed.
     """
-    telling = _Telling(system)
-    telling.assume_contracts()
-    telling.tell_steps(way)
-    return WrittenScenario(title, tuple(telling.lines), False)
+    writer = _ScenarioWriter(system)
+    writer.assume_contracts()
+    writer.tell_steps(way)
+    return WrittenScenario(title, tuple(writer.lines), False)
 
 
-class _Telling:
+class _ScenarioWriter:
     """Expresses a path line by line, running each line on a machine, so that it is known to hold."""
 
     def __init__(self, system: ControlSystem) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from rawko.app.records.addresses import Address
 from rawko.cli.output import Painter, complain, visible_line
 from rawko.cli.runs.lines import file_line
-from rawko.cli.runs.notices import tell_finished, tell_lost
+from rawko.cli.runs.notices import report_finished, report_lost
 from rawko.cli.runs.travel import carry_out
 from rawko.cli.trust.question import has_person
 from rawko.cli.trust.question import judge as person
@@ -77,8 +77,8 @@ def _work(address: str, options: AdoptOptions, *, is_plan: bool) -> Callable[[Se
 
     async def do(current: Settings) -> Adopted:
         place, wish = Address.parse(address), _wish(options)
-        await tell_finished(place.run, current)
-        await tell_lost(place.run, current)
+        await report_finished(place.run, current)
+        await report_lost(place.run, current)
         return await (plan_adoption if is_plan else adopt)(place, current, wish)
 
     return do

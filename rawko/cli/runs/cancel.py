@@ -14,7 +14,7 @@ from rawko.app.run.recorded import run_to_cancel
 from rawko.cli.fleet.place import fleet_task, tell_fleet
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.people import user
-from rawko.cli.settings import settings_to_look
+from rawko.cli.settings import settings_for_reading
 from rawko.cli.summary import print_report
 from rawko.cli.trust.question import judge
 from rawko.config import ConfigError, Settings
@@ -29,7 +29,7 @@ def cancel_command(run: str, *, as_json: bool, is_trusted: bool = False) -> int:
     if fleet_task(run) is not None:
         return tell_fleet(run, "cancel", "", as_json=as_json)
     try:
-        settings = settings_to_look(judge=judge(is_granted=is_trusted))
+        settings = settings_for_reading(judge=judge(is_granted=is_trusted))
         if is_exploration(settings.state_dir, run):
             from rawko.cli.explore.cancel import cancel_exploration
 

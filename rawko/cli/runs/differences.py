@@ -10,7 +10,7 @@ from rawko.app.records.addresses import LAST, Address
 from rawko.cli.fitting import fitted
 from rawko.cli.output import Painter, visible, visible_line
 from rawko.cli.runs.lines import file_line, short
-from rawko.cli.runs.notices import tell_finished, tell_lost
+from rawko.cli.runs.notices import report_finished, report_lost
 from rawko.cli.summary import diff_style
 from rawko.config import ConfigError, Settings
 from rawko.vocabulary.shown_states import shown_states
@@ -32,8 +32,8 @@ def diff_command(
     async def do(current: Settings) -> Difference:
         before, after = _sides(run, places)
         for name in dict.fromkeys((before.run, after.run)):
-            await tell_finished(name, current)
-            await tell_lost(name, current)
+            await report_finished(name, current)
+            await report_lost(name, current)
         return await compare(before, after, current, parts or PARTS)
 
     return code_of(carry_out(do, _print_difference, as_json=as_json, bindings=bindings))

@@ -14,9 +14,9 @@ from rawko.app.views.summary import RunView, needs_first, read_run, read_runs
 from rawko.cli.amounts import age, duration, in_and_out, money
 from rawko.cli.columns import Column, Columns, stdout_width
 from rawko.cli.fitting import fitted
-from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visible_json, visible_line
-from rawko.cli.runs.notices import tell_finished
-from rawko.cli.settings import settings_to_look
+from rawko.cli.output import Painter, complain, discard_stdout, exact_line, visible_json, visible_line
+from rawko.cli.runs.notices import report_finished
+from rawko.cli.settings import settings_for_reading
 from rawko.config import ConfigError, Settings
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def runs_command(*, as_json: bool) -> int:
     """Print one line per run and exploration: age, duration, outcome, cost; those that need a person come first."""
     damaged: list[str] = []
     try:
-        current = settings_to_look()
+        current = settings_for_reading()
         runs = asyncio.run(read_runs(current, damaged))
         explorations = _explorations(current)
     except ConfigError as error:
@@ -56,7 +56,7 @@ def runs_command(*, as_json: bool) -> int:
         elif not damaged:
             print("no runs of this folder yet")
     except BrokenPipeError:
-        return nobody_reads()
+        return discard_stdout()
     return 0
 
 
@@ -139,13 +139,13 @@ def show_command(address: str, *, as_json: bool, bindings: str | None = None) ->
 
     async def show() -> None:
         place = Address.parse(address)
-        current = settings_to_look(bindings=bindings)
+        current = settings_for_reading(bindings=bindings)
         if is_exploration(current.state_dir, place.run):
             from rawko.cli.explore.listing import print_exploration
 
             print_exploration(current, address, as_json=as_json)
             return
-        await tell_finished(place.run, current)
+        await report_finished(place.run, current)
         async with open_past(place.run, current) as past:
             if place.place is None:
                 told, view = await overview(past), await read_run(place.run, current)
@@ -165,5 +165,5 @@ def show_command(address: str, *, as_json: bool, bindings: str | None = None) ->
     except ConfigError as error:
         return complain(str(error))
     except BrokenPipeError:
-        return nobody_reads()
+        return discard_stdout()
     return 0

@@ -18,10 +18,10 @@ from rawko.app.views.reading import open_steps
 from rawko.app.views.steps import StepView
 from rawko.cli.columns import stdout_width
 from rawko.cli.fitting import fitted
-from rawko.cli.output import Painter, complain, nobody_reads, visible_json, visible_line
+from rawko.cli.output import Painter, complain, discard_stdout, visible_json, visible_line
 from rawko.cli.runs.log_lines import LogLines, Wanted
-from rawko.cli.runs.notices import tell_finished, tell_lost
-from rawko.cli.settings import settings_to_look
+from rawko.cli.runs.notices import report_finished, report_lost
+from rawko.cli.settings import settings_for_reading
 from rawko.config import ConfigError, Settings
 from rawko.runtime.journal import StepRecord
 from rawko.runtime.replay.rewind_records import jump_of
@@ -77,12 +77,12 @@ def log_command(run: str, options: LogOptions) -> int:
     except ConfigError as error:
         return complain(str(error))
     except BrokenPipeError:
-        return nobody_reads()
+        return discard_stdout()
     return 0
 
 
 async def _print_log(run: str, options: LogOptions) -> None:
-    current = settings_to_look()
+    current = settings_for_reading()
     if options.as_atif:
         await _print_trajectory(run, current, options)
         return
@@ -110,10 +110,10 @@ async def _print_log(run: str, options: LogOptions) -> None:
 
 async def readable_record(run: str, current: Settings) -> RunRecord:
     """The record of a run whose log is shown; problems of the run are reported first."""
-    await tell_finished(run, current)
+    await report_finished(run, current)
     record = read_record(run, current)
     try:
-        await tell_lost(run, current)
+        await report_lost(run, current)
     except ConfigError as error:  # about its snapshots; an unreadable journal is reported later
         complain(str(error))
     return record

@@ -11,7 +11,7 @@ from rawko.cli.output import visible_line
 from rawko.config import Settings
 
 
-async def tell_finished(run: str, current: Settings) -> None:
+async def report_finished(run: str, current: Settings) -> None:
     """Finish a rewind or an adoption that a killed process has started, and report it."""
     done = await finish_rewind(run, current)
     if done is not None:
@@ -22,7 +22,7 @@ async def tell_finished(run: str, current: Settings) -> None:
         print(fitted(visible_line(told), sys.stderr), file=sys.stderr)
 
 
-async def tell_lost(run: str, current: Settings) -> None:
+async def report_lost(run: str, current: Settings) -> None:
     """Report where the stored data of a run is inconsistent, or its journal has lost its last rows."""
     if (told := await trouble_of(run, current)) is not None:
         print(fitted(f"rawko: {visible_line(told)}", sys.stderr), file=sys.stderr)

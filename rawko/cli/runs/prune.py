@@ -14,7 +14,7 @@ from rawko.app.recovery.reading import DAMAGED, problems
 from rawko.app.time_travel.prune import Choice, Plan, Pruning, is_unfinished, plan_prune, prune
 from rawko.cli.options.pruning import PruneOptions
 from rawko.cli.output import complain, visible_json, visible_line
-from rawko.cli.settings import settings_to_look
+from rawko.cli.settings import settings_for_reading
 from rawko.config import ConfigError, Settings
 from rawko.vocabulary.documents import accepted
 
@@ -41,7 +41,7 @@ def prune_command(options: PruneOptions) -> int:
 
 
 def _settings() -> Settings:
-    return settings_to_look()
+    return settings_for_reading()
 
 
 def _choice(options: PruneOptions) -> Choice:

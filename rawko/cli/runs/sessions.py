@@ -19,7 +19,7 @@ from rawko.cli.options.running import ResumeOptions
 from rawko.cli.output import complain, exact, visible, visible_line
 from rawko.cli.people import TerminalPeople, user
 from rawko.cli.run import execute
-from rawko.cli.runs.notices import tell_finished
+from rawko.cli.runs.notices import report_finished
 from rawko.cli.settings import settings_here
 from rawko.cli.summary import how_to_answer
 from rawko.cli.trust.question import has_person, judge
@@ -153,7 +153,7 @@ def _prepared(run: str, current: Settings, workspace: Path | None = None) -> Run
 
 async def _finished_and_prepared(run: str, current: Settings, workspace: Path | None) -> RunRecord:
     if workspace is None:
-        await tell_finished(run, current)
+        await report_finished(run, current)
     return await prepare(run, current, workspace=workspace)
 
 

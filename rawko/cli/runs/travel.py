@@ -16,10 +16,10 @@ from rawko.app.records.outcomes import REWOUND
 from rawko.cli.exit_codes import KILLED
 from rawko.cli.fitting import fitted
 from rawko.cli.interrupts import tidying
-from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visible, visible_json, visible_line
+from rawko.cli.output import Painter, complain, discard_stdout, exact_line, visible, visible_json, visible_line
 from rawko.cli.runs.lines import file_line
-from rawko.cli.runs.notices import tell_finished, tell_lost
-from rawko.cli.settings import settings_here, settings_to_look
+from rawko.cli.runs.notices import report_finished, report_lost
+from rawko.cli.settings import settings_for_reading, settings_here
 from rawko.cli.trust.question import judge as person
 from rawko.config import ConfigError, Settings
 from rawko.trust.project import Judge, never
@@ -58,7 +58,7 @@ def carry_out(
     """
     try:
         with tidying():
-            current = settings_to_look(bindings=bindings) if judge is never else settings_here(judge=judge)
+            current = settings_for_reading(bindings=bindings) if judge is never else settings_here(judge=judge)
             told = asyncio.run(_awaited(do(current)))
         if as_json:
             print(visible_json(told.to_json()))
@@ -70,7 +70,7 @@ def carry_out(
         print("rawko: interrupted", file=sys.stderr)
         return KILLED
     except BrokenPipeError:
-        return nobody_reads()
+        return discard_stdout()
     return told
 
 
@@ -99,8 +99,8 @@ def rewind_command(address: str, *, files_only: bool, as_json: bool, is_trusted:
         place = Address.parse(address)
         if place.place is None:
             raise ConfigError(f"rewind needs a step: rawko rewind {place.run}@K (see `rawko log {place.run}`)")
-        await tell_finished(place.run, current)
-        await tell_lost(place.run, current)
+        await report_finished(place.run, current)
+        await report_lost(place.run, current)
         return await rewind(place, current, files_only=files_only)
 
     def tell(told: Rewound) -> None:
@@ -145,8 +145,8 @@ def fork_command(
 
     async def do(current: Settings) -> Forked:
         place = Address.parse(address)
-        await tell_finished(place.run, current)
-        await tell_lost(place.run, current)
+        await report_finished(place.run, current)
+        await report_lost(place.run, current)
         return await fork(place, current, Changes(task, agent, model), into=into)
 
     return code_of(carry_out(do, _print_forked, as_json=as_json, judge=person(is_granted=is_trusted)))
@@ -168,8 +168,8 @@ def branch_command(
 
     async def do(current: Settings) -> Branched:
         place = Address.parse(address)
-        await tell_finished(place.run, current)
-        await tell_lost(place.run, current)
+        await report_finished(place.run, current)
+        await report_lost(place.run, current)
         return await branch(place, name, current, is_forced=is_forced, message=message)
 
     return code_of(carry_out(do, _print_branched, as_json=as_json, judge=person(is_granted=is_trusted)))
@@ -191,7 +191,7 @@ def replay_command(address: str, *, as_json: bool, is_trusted: bool = False) -> 
 
     async def do(current: Settings) -> Verified:
         place = Address.parse(address)
-        await tell_finished(place.run, current)
+        await report_finished(place.run, current)
         return await verify(place, current)
 
     told = carry_out(do, _print_verified, as_json=as_json, judge=person(is_granted=is_trusted))

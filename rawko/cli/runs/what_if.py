@@ -12,9 +12,9 @@ from rawko.app.inspection.what_if import Outlook, outlook, outlooks
 from rawko.app.records.addresses import Address
 from rawko.app.time_travel.recorded_run import open_past
 from rawko.cli.fitting import fitted
-from rawko.cli.output import Painter, complain, nobody_reads, visible, visible_json, visible_line
+from rawko.cli.output import Painter, complain, discard_stdout, visible, visible_json, visible_line
 from rawko.cli.runs.show import change_lines, effect_line
-from rawko.cli.settings import settings_to_look
+from rawko.cli.settings import settings_for_reading
 from rawko.config import ConfigError
 from rawko.vocabulary.shown_states import shown_states
 
@@ -32,7 +32,7 @@ def what_if_command(
         if place.place is None:
             raise ConfigError(f"--if asks of one step: {place.run}@K, for example {place.run}@last")
         given = _data(data)
-        async with open_past(place.run, settings_to_look(bindings=bindings)) as past:
+        async with open_past(place.run, settings_for_reading(bindings=bindings)) as past:
             step = await past.step(place.place)
             if event == EVERY:
                 told = await outlooks(past, step)
@@ -50,7 +50,7 @@ def what_if_command(
     except ConfigError as error:
         return complain(str(error))
     except BrokenPipeError:
-        return nobody_reads()
+        return discard_stdout()
     return 0
 
 

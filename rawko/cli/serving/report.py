@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from rawko.cli.output import complain, visible_line
-from rawko.cli.settings import settings_to_look
+from rawko.cli.settings import settings_for_reading
 from rawko.config import ConfigError
 from rawko.named_files import why_unwritable
 
@@ -20,7 +20,7 @@ def report_command(run: str, output: Path) -> int:
     try:
         if (problem := why_unwritable(output)) is not None:
             raise ConfigError(problem)
-        page = asyncio.run(report_page(run, settings_to_look()))
+        page = asyncio.run(report_page(run, settings_for_reading()))
         _write(output, page)
     except ConfigError as error:
         return complain(str(error))

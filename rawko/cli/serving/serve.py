@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rawko.cli.fleet.opening import fleet_folder
 from rawko.cli.output import Painter, complain, visible_line
-from rawko.cli.settings import settings_here, settings_to_look
+from rawko.cli.settings import settings_for_reading, settings_here
 from rawko.config import ConfigError
 from rawko.processes.keys import environment
 
@@ -22,7 +22,7 @@ def serve_command(port: int | None, *, opens: bool) -> int:
     from rawko.web.app import make_app
 
     try:
-        settings = settings_to_look()
+        settings = settings_for_reading()
         return _serve(lambda: make_app(settings, settings_here), port, f"runs of {settings.workspace}", opens=opens)
     except ConfigError as error:
         return complain(str(error))

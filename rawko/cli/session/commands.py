@@ -36,12 +36,12 @@ class Command:
     Attributes:
         told: Its description, in a few words.
         takes: Its arguments, as shown in the help.
-        obey: The function that runs it, with the text after the command's name.
+        execute: The function that runs it, with the text after the command's name.
     """
 
     told: str
     takes: str
-    obey: Callable[[Session, str], object]
+    execute: Callable[[Session, str], object]
 
 
 def is_command(text: str) -> bool:
@@ -49,7 +49,7 @@ def is_command(text: str) -> bool:
     return "\n" not in text.strip() and _COMMAND.fullmatch(text.strip()) is not None
 
 
-def obey(session: Session, text: str) -> None:
+def execute(session: Session, text: str) -> None:
     """Run a command.
 
     Raises:
@@ -64,7 +64,7 @@ def obey(session: Session, text: str) -> None:
         raise ConfigError(f"there is no command /{name}{accepted(slashed, found=f'/{name}')}")
     if argument and not command.takes:
         raise ConfigError(f"/{name} takes nothing, found {argument!r}")
-    command.obey(session, argument)
+    command.execute(session, argument)
 
 
 def arguments_of(session: Session) -> Mapping[str, Callable[[], Iterable[str]]]:

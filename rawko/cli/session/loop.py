@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rawko.app.secrecy.session_secrets import masker_of
-from rawko.cli.overrides.terminal import Ahead
-from rawko.cli.session.commands import COMMANDS, arguments_of, is_command, obey
+from rawko.cli.overrides.terminal import TypedAhead
+from rawko.cli.session.commands import COMMANDS, arguments_of, execute, is_command
 from rawko.cli.session.history import FILE_NAME
 from rawko.cli.session.prompt import InputLine
 from rawko.cli.session.session import Session
@@ -33,7 +33,7 @@ def talk(session: Session, first: str | None = None) -> int:
             break
         with session.stoppable():
             if is_command(text):
-                obey(session, text)
+                execute(session, text)
             else:
                 session.work_on(text)
         print()
@@ -41,7 +41,7 @@ def talk(session: Session, first: str | None = None) -> int:
     return session.code
 
 
-def _next(ahead: Ahead, line: InputLine) -> str | None:
+def _next(ahead: TypedAhead, line: InputLine) -> str | None:
     """The next line entered while a task was at work, else the next input; None to leave."""
     if ahead.lines:
         return ahead.lines.pop(0)

@@ -14,7 +14,7 @@ from rawko.app.run.models.provider import check_provider
 from rawko.cli.exit_codes import KILLED
 from rawko.cli.options.chatting import ChatOptions
 from rawko.cli.output import Painter, complain, visible, visible_line
-from rawko.cli.runs.notices import tell_finished
+from rawko.cli.runs.notices import report_finished
 from rawko.cli.session.ending import print_wrapped
 from rawko.cli.session.loop import talk
 from rawko.cli.session.session import Session
@@ -105,7 +105,7 @@ def _latest() -> RunRecord:
         raise ConfigError(f"there is no conversation in {str(current.workspace)!r} to come back to; begin one: rawko")
     if standing_of(last) is Standing.AT_WORK:
         raise ConfigError(f"run {last.run!r} is at work in another process; watch it with: rawko watch {last.run}")
-    asyncio.run(tell_finished(last.run, current))
+    asyncio.run(report_finished(last.run, current))
     return last
 
 

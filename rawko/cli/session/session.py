@@ -16,7 +16,7 @@ from rawko.app.conversations.spending import Spending
 from rawko.app.run.assembly import model_of
 from rawko.cli.exit_codes import KILLED
 from rawko.cli.output import Painter, visible, visible_line
-from rawko.cli.overrides.terminal import Ahead
+from rawko.cli.overrides.terminal import TypedAhead
 from rawko.cli.people import user
 from rawko.cli.run import performed
 from rawko.cli.session.ending import print_ending, print_wrapped
@@ -55,7 +55,7 @@ class Session:
     is_trusted: bool = False
     is_over: bool = False
     code: int = 0
-    ahead: Ahead = field(default_factory=Ahead)
+    ahead: TypedAhead = field(default_factory=TypedAhead)
     _said: str = ""
 
     @contextmanager

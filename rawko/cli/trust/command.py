@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rawko.cli.output import complain, exact_line, nobody_reads, visible_json, visible_line
+from rawko.cli.output import complain, discard_stdout, exact_line, visible_json, visible_line
 from rawko.cli.trust.question import has_person
 from rawko.cli.trust.question import judge as person
 from rawko.config import wishes
@@ -45,7 +45,7 @@ def trust_command(folder: Path | None, *, shows: bool, revokes: bool, as_json: b
     except ConfigError as error:
         return complain(str(error))
     except BrokenPipeError:
-        return nobody_reads()
+        return discard_stdout()
     except OSError as error:
         return complain(f"the current folder cannot be used: {error.strerror}")
     print(visible_line(f"{str(root)!r} is trusted until it changes; `rawko trust --revoke` takes it back"))

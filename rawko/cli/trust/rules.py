@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from rawko.cli.amounts import age
-from rawko.cli.output import complain, exact_line, nobody_reads, visible_json, visible_line
+from rawko.cli.output import complain, discard_stdout, exact_line, visible_json, visible_line
 from rawko.trust.errors import ConfigError
 from rawko.trust.kept_rules import KeptRules
 
@@ -27,7 +27,7 @@ def rules_command(*, remove: str | None, as_json: bool) -> int:
     except ConfigError as error:
         return complain(str(error))
     except BrokenPipeError:
-        return nobody_reads()
+        return discard_stdout()
     except OSError as error:
         return complain(f"the current folder cannot be used: {error.strerror}")
     if as_json:

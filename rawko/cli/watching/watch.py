@@ -15,7 +15,7 @@ from rawko.app.run.inbox import is_at_work
 from rawko.cli.exit_codes import KILLED
 from rawko.cli.output import complain, visible_line
 from rawko.cli.people import user
-from rawko.cli.settings import settings_here, settings_to_look
+from rawko.cli.settings import settings_for_reading, settings_here
 from rawko.cli.summary import print_report
 from rawko.cli.trust.question import judge
 from rawko.cli.watching.hosting import RunHost
@@ -33,7 +33,7 @@ def watch_command(run: str | None, *, is_full: bool, is_trusted: bool = False) -
         return complain(_NO_TERMINAL.format(what="rawko watch", instead="rawko log RUN --follow"))
     try:
         asked = judge(is_granted=is_trusted, is_headless=True)
-        current = settings_to_look(judge=asked)
+        current = settings_for_reading(judge=asked)
         chosen = read_record(name_run(run, current, "travel"), current).run if run else _latest(current)
     except ConfigError as error:
         return complain(str(error))
