@@ -92,7 +92,7 @@ def diff_charts(
     theme: Annotated[str, typer.Option(help="Of the picture: light, dark or auto; SVG and PNG.")] = "light",
     trust_code: TrustCode = False,
 ) -> None:
-    """Tell what differs between two charts, state by state. Exit 0: nothing, 1: something."""
+    """Show the differences between two charts, state by state. Exit 0: none, 1: some."""
     from rawko.cli.authoring.chart_differences import diff_charts_command
 
     raise typer.Exit(diff_charts_command(before, after, is_json=json, trusted=trust_code, output=output, theme=theme))

@@ -10,9 +10,9 @@ from rawko.cli.options.expanding import expanded
 
 @expanded
 def eval_(options: EvalOptions) -> None:
-    """Have tasks tried several times, check what each attempt leaves, and count: pass@k, cost, time, states.
+    """Run tasks several times, check the results of each attempt, and count: pass@k, cost, time, states.
 
-    Each attempt is a run of its own, in a folder of its own. Stopped, the same command goes on.
+    Each attempt is a separate run in a separate folder. After an interruption the same command continues.
     """
     from rawko.cli.evaluation.eval import eval_command
 

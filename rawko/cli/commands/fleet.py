@@ -36,7 +36,7 @@ def worker(options: WorkerOptions) -> None:
 
 
 def fleet() -> None:
-    """Start a fleet on this machine for a first look; bound keys of providers, and what tenants may use."""
+    """Start a fleet on this machine to try it out; limit the keys of providers and the budgets of tenants."""
 
 
 def fleet_up(
@@ -57,7 +57,7 @@ def fleet_up(
 
 @expanded
 def fleet_limits(options: KeyLimitOptions) -> None:
-    """Show or set how many calls and tokens a provider's key is used for, by all runs of the fleet together."""
+    """Show or set the limits of calls and tokens of a provider's key, for all runs of the fleet together."""
     from rawko.cli.fleet.limits import limits_command
 
     raise typer.Exit(limits_command(options))
@@ -65,32 +65,32 @@ def fleet_limits(options: KeyLimitOptions) -> None:
 
 @expanded
 def fleet_budget(options: BudgetOptions) -> None:
-    """Show or set what a tenant may use; its runs stop where they stand when it is used up, and go on with more."""
+    """Show or set a tenant's budget; its runs stop when it is used up, and resume once it is larger."""
     from rawko.cli.fleet.limits import budget_command
 
     raise typer.Exit(budget_command(options))
 
 
 def fleet_workers(json: ReportAsJson = False) -> None:
-    """List the workers that live: their releases of rawko, what they have at work."""
+    """List the live workers with their releases of rawko and their runs at work."""
     from rawko.cli.fleet.workers import workers_command
 
     raise typer.Exit(workers_command(as_json=json))
 
 
 def queue() -> None:
-    """Look at the fleet's queues, hold them, bound them, try dead runs again."""
+    """List the fleet's queues, pause, drain or limit them, and requeue dead runs."""
 
 
 def queue_ls(json: ReportAsJson = False) -> None:
-    """List the queues: what waits, what is at work, bounds."""
+    """List the queues: waiting tasks, runs at work, limits."""
     from rawko.cli.fleet.queue import list_command
 
     raise typer.Exit(list_command(as_json=json))
 
 
 def queue_pause(queue: Queue) -> None:
-    """Let no task of a queue be taken until it is resumed; runs at work go on."""
+    """Let workers take no task of a queue until it is resumed; runs at work continue."""
     from rawko.cli.fleet.queue import hold_command
 
     raise typer.Exit(hold_command(queue, "paused", is_paused=True))
@@ -104,7 +104,7 @@ def queue_resume(queue: Queue) -> None:
 
 
 def queue_drain(queue: Queue) -> None:
-    """Let a queue take no new tasks; those that are in it are done."""
+    """Accept no new tasks in a queue; the tasks in it are still done."""
     from rawko.cli.fleet.queue import hold_command
 
     raise typer.Exit(hold_command(queue, "draining", is_draining=True))
@@ -112,7 +112,7 @@ def queue_drain(queue: Queue) -> None:
 
 @expanded
 def queue_limits(options: LimitOptions) -> None:
-    """Show or set the bounds of a queue; an option that is left out leaves its bound as it is."""
+    """Show or set the limits of a queue; an option that is not given leaves its limit unchanged."""
     from rawko.cli.fleet.queue import limits_command
 
     raise typer.Exit(limits_command(options))
@@ -121,7 +121,7 @@ def queue_limits(options: LimitOptions) -> None:
 def queue_requeue(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A dead run, or the beginning of its id.")],
 ) -> None:
-    """Try a dead run again, from where it stands; let any worker try one that waits for a release of rawko."""
+    """Queue a dead run again, from its latest step; or let any worker take a run that waits for a release of rawko."""
     from rawko.cli.fleet.queue import requeue_command
 
     raise typer.Exit(requeue_command(run))

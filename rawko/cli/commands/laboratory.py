@@ -11,7 +11,7 @@ from rawko.cli.options.naming import named
 
 @expanded
 def lab(options: LabOptions) -> None:
-    """Ask the arbiter's recorded decisions once more, with less, or otherwise: which of them change, what is saved.
+    """Repeat the arbiter's recorded decisions with less context or in other variants: which change, what is saved.
 
     No run and no file is changed, unless --write asks for it.
     """

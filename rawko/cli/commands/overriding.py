@@ -22,18 +22,18 @@ def force(
     json: AsJson = False,
     trust: Trust = False,
 ) -> None:
-    """Let an agent work next, whatever the arbiter thinks; one that is at work is stopped first."""
+    """Make an agent work next instead of the arbiter's choice; an agent at work is stopped first."""
     run, name = run_and_text(run, agent, "steer", what="AGENT")
     _override(run, "force", name, as_json=json, is_trusted=trust)
 
 
 def skip(run: RunId = "", json: AsJson = False, trust: Trust = False) -> None:
-    """Leave out the plan's step at work; an agent that is at work is stopped first."""
+    """Skip the plan's step in progress; an agent at work on it is stopped first."""
     _override(named(run, "steer"), "skip", as_json=json, is_trusted=trust)
 
 
 def retry(run: RunId = "", json: AsJson = False, trust: Trust = False) -> None:
-    """Do not wait any longer for the next try after an error."""
+    """Retry now instead of waiting after an error."""
     _override(named(run, "steer"), "retry", as_json=json, is_trusted=trust)
 
 
@@ -46,7 +46,7 @@ def tell(
     json: AsJson = False,
     trust: Trust = False,
 ) -> None:
-    """Tell the arbiter something; its next question to the model holds it."""
+    """Send the arbiter a message, which its next question to the model contains."""
     run, words = run_and_text(run, text, "steer", what="TEXT")
     _override(run, "tell", words, as_json=json, is_trusted=trust)
 

@@ -138,7 +138,7 @@ def show(
         typer.Option("--machine", metavar="PATH", help="Which machine takes it, as root/execute_agent."),
     ] = None,
 ) -> None:
-    """Show a step: what happened, why it went where it went, what it changed and cost; or a run on one page."""
+    """Show a step: what happened, why its transitions were taken, what it changed and cost; or a run on one page."""
     address = named_step(address, "look")
     if what_if is not None:
         from rawko.cli.runs.what_if import what_if_command
@@ -232,7 +232,7 @@ def migrate(
     json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
     trust: Trust = False,
 ) -> None:
-    """Bring runs whose charts have changed into today's, by the charts' own rules (`migrate:`), or say why not."""
+    """Bring runs whose charts have changed into the present charts, by their rules (`migrate:`), or say why not."""
     from rawko.cli.runs.migrating import migrate_command
 
     chosen = [named(run, "travel") for run in runs or ([] if all_ else [""])]
@@ -294,7 +294,7 @@ def fork(
     json: Annotated[bool, typer.Option("--json", help="Print what was made as JSON.")] = False,
     trust: Trust = False,
 ) -> None:
-    """Make a run of its own from a step, in a folder of its own; the original stays as it is."""
+    """Make a separate run from a step, in a separate folder; the original is not changed."""
     from rawko.cli.runs.travel import fork_command
 
     raise typer.Exit(
@@ -367,7 +367,7 @@ def replay(
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     trust: Trust = False,
 ) -> None:
-    """Step through a recorded run once more, with no model and no tool, and check that it comes out as recorded."""
+    """Replay a recorded run without models and tools, and check that the result is as recorded."""
     from rawko.cli.runs.travel import replay_command
 
     raise typer.Exit(replay_command(named_step(address, "travel"), as_json=json, is_trusted=trust))
@@ -384,7 +384,7 @@ def pin(
     ] = False,
     trust: Trust = False,
 ) -> None:
-    """Tell a recorded step as a scenario of a contract, which `rawko test` runs."""
+    """Write a recorded step as a scenario of a contract, which `rawko test` runs."""
     from rawko.cli.runs.pin import pin_command
 
     raise typer.Exit(pin_command(named_step(step, "travel"), output=output, gives_guards=guards, is_trusted=trust))

@@ -20,7 +20,7 @@ def gauntlet(options: GauntletOptions, shown: PatternOptions) -> None:
 
 @expanded
 def race(options: RaceOptions, shown: PatternOptions) -> None:
-    """Have several agents or models try a task side by side, each in a folder of its own; one result wins."""
+    """Let several agents or models try a task side by side, each in its own folder; one result wins."""
     from rawko.cli.race import race_command
 
     raise typer.Exit(race_command(options, shown))
@@ -28,7 +28,7 @@ def race(options: RaceOptions, shown: PatternOptions) -> None:
 
 @expanded
 def parallel(options: ParallelOptions, shown: PatternOptions) -> None:
-    """Plan a task, do steps that do not need each other side by side, and take them over one by one."""
+    """Plan a task, run independent steps side by side, and adopt their results one by one."""
     from rawko.cli.parallel import parallel_command
 
     raise typer.Exit(parallel_command(options, shown))

@@ -44,7 +44,7 @@ def chat(options: ChatOptions) -> None:
 
 @expanded
 def resume(options: ResumeOptions) -> None:
-    """Go on with a run that was interrupted or killed, waits for a person, or has reached a limit."""
+    """Resume a run that was interrupted or killed, waits for a person, or has reached a limit."""
     options = options._replace(run=named(options.run, "go on"))
     if options.dry_run:
         from rawko.cli.runs.travel import dry_run_command
@@ -61,7 +61,7 @@ def cancel(
     json: ReportAsJson = False,
     trust: Trust = False,
 ) -> None:
-    """End a run or an exploration, wherever it stands: at work in another process, waiting, interrupted."""
+    """End a run or an exploration that is at work in another process, waits, or was interrupted."""
     from rawko.cli.runs.cancel import cancel_command
 
     raise typer.Exit(cancel_command(named(run, "end"), as_json=json, is_trusted=trust))
@@ -77,7 +77,7 @@ def answer(
     json: ReportAsJson = False,
     trust: Trust = False,
 ) -> None:
-    """Answer the question of a run, and go on with it."""
+    """Answer the question of a run, and resume it."""
     from rawko.cli.runs.sessions import WORDS, answer_command
 
     run, words = run_and_text(run, text, "answer", what="TEXT")
@@ -96,7 +96,7 @@ def approve(
     json: ReportAsJson = False,
     trust: Trust = False,
 ) -> None:
-    """Allow the tool call that a run asks about, and go on with it."""
+    """Allow the tool call that a run asks about, and resume the run."""
     from rawko.cli.runs.sessions import approve_command
 
     run = named(run, "answer")
@@ -110,7 +110,7 @@ def deny(
     json: ReportAsJson = False,
     trust: Trust = False,
 ) -> None:
-    """Refuse the tool call that a run asks about, and go on with it."""
+    """Refuse the tool call that a run asks about, and resume the run."""
     from rawko.cli.runs.sessions import APPROVAL, answer_command
 
     run, text = named(run, "answer"), reason or "deny"
@@ -148,7 +148,7 @@ def rules(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
-    """List the rules that you have kept for the current folder when a tool call asked."""
+    """List the rules that you have saved for the current folder when approving tool calls."""
     from rawko.cli.trust.rules import rules_command
 
     raise typer.Exit(rules_command(remove=remove, as_json=json))
