@@ -21,7 +21,7 @@ from rawko.runtime.errors import RuntimeFault
 
 PATIENCE_S: Final = 3.0
 MAX_DATA_CHARS: Final = 100_000
-ITS_OWN: Final = "a bare machine takes nothing from another thread: it is its own thread's alone"
+ITS_OWN: Final = "a bare Interpreter accepts events only from its own thread"
 T = TypeVar("T")
 
 

@@ -266,7 +266,7 @@ class WatchApp(App[None]):
     def action_all(self) -> None:
         self.lists.shows_all = not self.lists.shows_all
         self.lists.show_steps()
-        self.say("all steps are shown" if self.lists.shows_all else "steps that machines tell each other are hidden")
+        self.say("all steps are shown" if self.lists.shows_all else "steps between machines are hidden")
 
     def action_keys(self) -> None:
         self.push_screen(Help(HELP, self.size.width))

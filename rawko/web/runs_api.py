@@ -187,7 +187,7 @@ async def _proposal(runs: Runs, request: Request) -> Any:
     made = await asyncio.to_thread(proposal_of, needs.call, Path(view.workspace), needs.folder)
     told = {"asked": needs.number, "title": made.title, "is_diff": made.is_diff, "lines": made.lines}
     if not parts.offers_rules:
-        return {**told, "rule": "", "why_no_rule": "what a run of the fleet may do, its settings say"}
+        return {**told, "rule": "", "why_no_rule": "the settings of a fleet's run decide which calls are allowed"}
     offer = await asyncio.to_thread(offered_rule, needs.call, Path(view.workspace))
     return {**told, "rule": offer.rule, "why_no_rule": offer.why_not}
 

@@ -212,7 +212,7 @@ def test_tables_of_an_older_version_get_what_they_lack_while_it_works(bed: Bed) 
     ):
         _statement(bed, statement)
     _statement(bed, "UPDATE rawko_fleet.meta SET value = '2' WHERE key = 'format'")
-    assert bed.command("fleet", "workers").stdout.startswith("no worker lives")
+    assert bed.command("fleet", "workers").stdout.startswith("there is no live worker")
     run = bed.submit(DONE)
     worker = bed.worker("--once")
     assert worker.end() == 0, worker.said

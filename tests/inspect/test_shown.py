@@ -163,7 +163,7 @@ def test_a_bare_machine_of_a_program_without_a_loop_is_shown() -> None:
         assert asking.get("/api/runs/a1/steps/2")["fields"] == {"visitors": 1, "price": 50}
         status, told = asking.raw("/api/runs/a1/can")
         assert status == 422
-        assert "its own thread's alone" in told["message"]
+        assert "only from its own thread" in told["message"]
 
 
 async def test_of_a_long_story_the_latest_steps_are_kept_and_can_all_be_explained() -> None:

@@ -275,7 +275,7 @@ def test_what_is_not_seen_any_more_decides_nothing(bed: Bed, served: Server) -> 
     rows = {row["run"]: row for row in served.get("/api/fleet")["rows"]["waiting"]}
     assert rows[run]["question"]["is_whole"], rows[run]
     status, told = served.post(f"/api/fleet/tasks/{run}/approve", text="once", seen="earlier")
-    assert (status, told["message"]) == (409, "the run has gone on since: look again")
+    assert (status, told["message"]) == (409, "the task has changed since then: reload the list")
     status, told = served.post(f"/api/fleet/tasks/{run}/answer", text="Yes.", seen=rows[run]["seen"])
     assert status == 422
     assert "waits for something else" in told["message"]

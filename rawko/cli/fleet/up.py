@@ -85,7 +85,7 @@ def _own_database(keep: Path | None) -> Iterator[dict[str, str]]:
         server.stop()
         if keep is None:
             shutil.rmtree(base, ignore_errors=True)
-            _tell("the database of this first look is removed, with its runs; --keep DIR keeps the next one")
+            _tell("the database was removed, with its runs; --keep DIR keeps database and runs of the next start")
 
 
 def _how_to_reach(there: dict[str, str]) -> str:

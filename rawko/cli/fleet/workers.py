@@ -34,7 +34,7 @@ def _listed(fleet: Fleet, *, as_json: bool) -> int:
             print(visible_json(one.to_json()))
         return 0
     if not workers:
-        print("no worker lives; start one with: rawko worker")
+        print("there is no live worker; start one with: rawko worker")
         return 0
     paint, columns = Painter(sys.stdout), Columns(_COLUMNS, stdout_width())
     print(paint(columns.header(), "dim"))

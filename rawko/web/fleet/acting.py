@@ -48,7 +48,7 @@ class FleetActor:
         """
         task = await self._runs.task(run)
         if seen != task.changed_at.isoformat():
-            raise Outdated("the run has gone on since: look again")
+            raise Outdated("the task has changed since then: reload the list")
         return await self._answer(task, kind, text, None)
 
     async def _answer(self, task: TaskRecord, kind: str, text: str, asked: int | None) -> Done:
@@ -57,7 +57,7 @@ class FleetActor:
         return Done(await self._say(task, "answer", given, kinds=kinds, question=asked))
 
     async def keep_rule(self, run: str, rule: str, needs: Need | Asked | None, asked: int | None) -> Done:
-        raise ConfigError("no rule is kept for runs of the fleet: what they may do, their settings say")
+        raise ConfigError("no rules can be saved for runs of the fleet: their settings decide which calls are allowed")
 
     async def cancel(self, run: str) -> Done:
         return Done(await self._say(await self._runs.task(run), "cancel", ""))

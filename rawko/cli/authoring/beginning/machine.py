@@ -20,7 +20,7 @@ statechart:
     output: report
     states:
       - name: at_work
-        description: An agent is working; what holds for both agents stands here, once
+        description: An agent is working; transitions that both agents share are written here, once
         initial: writing
         transitions:
           - {event: done.invoke.*, guard: was_cancelled, target: cancelled}
@@ -55,7 +55,7 @@ statechart:
 """
 
 BINDINGS: Final = '''\
-"""What the names in NAME.yaml stand for: `rawko check NAME.yaml --bindings NAME` checks them."""
+"""The functions that NAME.yaml names: `rawko check NAME.yaml --bindings NAME` checks them."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ bindings.declare("actor", "run_agent")  # bound by rawko: it runs another agent 
 
 @bindings.context
 class Memory(AgentInput):
-    """What the machine remembers beside its input: the task (`prompt`), the conversation, limits and seed."""
+    """The context: the machine's input (the task as `prompt`, the conversation, limits, seed) and these fields."""
 
     rounds: int = 0
     summary: str | None = None
@@ -81,21 +81,21 @@ class Memory(AgentInput):
 
 @bindings.input
 def writer_input(context: Any, event: Any) -> Any:
-    """Who writes, and what the writer is asked: the task, and what the reviewer wants changed."""
+    """The agent that writes, and its prompt: the task, and the changes that the reviewer wants."""
     more = f"\\n\\nThe reviewer wants this changed:\\n{context.review}" if context.review else ""
     return {"agent": "NAME_writer", "prompt": context.prompt + more}
 
 
 @bindings.input
 def reviewer_input(context: Any, event: Any) -> Any:
-    """Who reviews, and what the reviewer is asked."""
+    """The agent that reviews, and its prompt."""
     prompt = f"The task was:\\n{context.prompt}\\n\\nThe writer says:\\n{context.summary}"
     return {"agent": "NAME_reviewer", "prompt": prompt}
 
 
 @bindings.guard
 def has_succeeded(context: Any, event: Any) -> bool:
-    """Whether the agent has ended with `complete`; a limit of its own is no success."""
+    """Whether the agent ended with `complete`; reaching its own limits is no success."""
     return bool(event.output.outcome == "success")
 
 
@@ -107,7 +107,7 @@ def approves(context: Any, event: Any) -> bool:
 
 @bindings.guard
 def has_rounds_left(context: Any, event: Any) -> bool:
-    """Whether the writer may try again."""
+    """Whether the writer may work for another round."""
     return bool(context.rounds < MAX_ROUNDS)
 
 
@@ -119,37 +119,37 @@ def was_cancelled(context: Any, event: Any) -> bool:
 
 @bindings.action
 def count_round(context: Any, event: Any) -> Any:
-    """One round more."""
+    """Count a round."""
     return assign(rounds=context.rounds + 1)
 
 
 @bindings.action
 def keep_summary(context: Any, event: Any) -> Any:
-    """What the agent says that it has done."""
+    """Store the agent's summary of its work."""
     return assign(summary=event.output.get("summary"))
 
 
 @bindings.action
 def keep_review(context: Any, event: Any) -> Any:
-    """What the reviewer wants changed."""
+    """Store the changes that the reviewer wants."""
     return assign(review=event.output.get("summary"), summary=event.output.get("summary"))
 
 
 @bindings.action
 def keep_error(context: Any, event: Any) -> Any:
-    """Why the agent has failed."""
+    """Store the error of the agent."""
     return assign(error=event.error)
 
 
 @bindings.action
 def conclude(context: Any, event: Any, outcome: str) -> Any:
-    """How the run ends: success, limit, failure or cancelled."""
+    """Store the outcome of the run: success, limit, failure or cancelled."""
     return assign(outcome=outcome)
 
 
 @bindings.output
 def report(context: Any, event: Any) -> Any:
-    """What `rawko run` tells at the end, and what an arbiter is told that chose this machine."""
+    """The result that `rawko run` prints, and that an arbiter receives after choosing this machine."""
     return {
         "outcome": context.outcome,
         "summary": context.summary or "",
@@ -160,7 +160,7 @@ def report(context: Any, event: Any) -> Any:
 
 FEATURE: Final = """\
 Feature: NAME
-  What NAME.yaml promises; `rawko test NAME.yaml` runs it. No agent runs here: the scenarios say how each one ends.
+  The contract of NAME.yaml; `rawko test NAME.yaml` runs it. No agent runs here: the scenarios say how each one ends.
 
   Scenario: The reviewer approves
     Given state "writing" is active
@@ -223,7 +223,7 @@ def done(summary: str) -> dict[str, str]:
     return {"outcome": "success", "summary": summary}
 
 
-def test_each_agent_is_told_what_the_other_one_said() -> None:
+def test_each_agent_gets_the_summary_of_the_other() -> None:
     actor = started()
     assert actor.input_of("writer") == {"agent": "NAME_writer", "prompt": "Write a haiku"}
     actor.complete("writer", done("Wrote one line."))
@@ -247,7 +247,7 @@ def test_the_rounds_are_bounded() -> None:
 '''
 
 SCENARIO: Final = """\
-# What a model would say, so that the machine runs without one; files and tools are real:
+# Scripted replies of a model, so that the machine runs without one; files and tools are real:
 # rawko run "Write a haiku" --agent NAME --scenario NAME_demo.yaml --yes
 scenario: NAME_demo
 replies:

@@ -40,7 +40,7 @@ statechart:
       - {{name: failed, type: final}}
 """
 _BINDINGS: Final = '''\
-"""What the names in {name}.yaml stand for: `rawko check {name}.yaml --bindings {name}` checks them."""
+"""The functions that {name}.yaml names: `rawko check {name}.yaml --bindings {name}` checks them."""
 
 from typing import Any
 
@@ -57,12 +57,12 @@ def is_ready(context: Any, event: Any) -> bool:
 
 @bindings.action
 def count_start(context: Any, event: Any) -> Any:
-    """Count how often the work was begun."""
+    """Count the starts of the work."""
     return assign(starts=context.get("starts", 0) + 1)
 '''
 _FEATURE: Final = """\
 Feature: {name}
-  What {name}.yaml promises; `rawko test {name}.yaml` runs it.
+  The contract of {name}.yaml; `rawko test {name}.yaml` runs it.
 
   Scenario: The work is done
     Given state "idle" is active
@@ -78,7 +78,7 @@ Feature: {name}
     When I wait 31 seconds
     Then state "failed" is active
 
-  Scenario: What is not ready is not begun
+  Scenario: Work that is not ready does not start
     Given state "idle" is active
     And guard "is_ready" is false
     When I send event START
@@ -104,7 +104,7 @@ def test_the_work_is_counted() -> None:
 _AGENT: Final = """\
 # An agent: `rawko run "TASK" --agent {name}` runs it alone; the arbiter may choose it, too.
 name: {name}
-when_to_use: When {name} is the right one; the arbiter chooses by this sentence.
+when_to_use: When {name} is the right agent; the arbiter chooses by this sentence.
 system_prompt: |
   You are {name}. Say here what it does, how it works, and when it is done.
   End with `complete` and a summary.
