@@ -167,7 +167,12 @@ class Merged:
 
 
 def merge(layers: Sequence[Layer]) -> Merged:
-    """Merge layers, given from highest to lowest; the files come last."""
+    """Merge layers, given from highest to lowest; the files come last.
+
+    project's file    max_iterations: 70    rules: [deny write]                sandbox: false
+    user's file       max_iterations: 20    rules: [allow bash]                sandbox: true
+    merged            20: the lower         allow bash, deny write: joined     true: either
+    """
     values: dict[str, Any] = {}
     origins: dict[str, Origin] = {}
     for row in leaves(Settings):

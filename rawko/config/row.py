@@ -162,7 +162,11 @@ def rows(table: type) -> tuple[Row, ...]:
 
 @cache
 def leaves(table: type) -> tuple[Row, ...]:
-    """The rows of a table in its order, with a block's parts in place of the block where it names parts."""
+    """The rows of a table in its order, with a block's parts in place of the block where it names parts.
+
+    rows(Settings)      ..., timeout_ms, budget, ...
+    leaves(Settings)    ..., timeout_ms, budget.cost_usd, budget.tokens, budget.time, ...
+    """
     return tuple(leaf for row in rows(table) for leaf in _leaves(row))
 
 

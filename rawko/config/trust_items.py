@@ -46,7 +46,11 @@ def settings_items(document: Document, files: ProjectFiles) -> Iterator[Item]:
 
 
 def without_trust(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that take effect in an untrusted project: free ones, and those that only tighten."""
+    """The settings that take effect in an untrusted project: free ones, and those that only tighten.
+
+    {"model": "m", "sandbox": True, "provider": "openai", "rules": ["allow bash", "deny write"]}
+    -> {"model": "m", "sandbox": True, "rules": ["deny write"]}
+    """
     kept: dict[str, Any] = {}
     for row in file_rows():
         name = row.key

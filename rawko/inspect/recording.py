@@ -190,7 +190,11 @@ class Recording:
 
     def checkpoint_at(self, number: int) -> tuple[int, Mapping[str, Any] | None] | None:
         """The latest snapshot at or before a row, with the number of its row; (0, None): the start; None: nothing is
-        stored."""
+        stored.
+
+        snapshots after the rows 2000 and 4100     row 1999: the start     row 3000: that of 2000     row 4200: of 4100
+        the same, rows before 2501 dropped         row 2600: None          row 4200: of 4100
+        """
         with self._lock:
             for at, snapshot in reversed(self._checkpoints):
                 if at <= number:

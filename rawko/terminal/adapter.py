@@ -260,7 +260,7 @@ def find_program(name: str, environ: Mapping[str, str], cwd: str) -> str | None:
 
 
 def _groups(keys: Sequence[str]) -> list[list[str]]:
-    """The keys, split after each escape."""
+    """The keys, split after each escape: ["up", "escape", "a"] gives [["up", "escape"], ["a"]]."""
     groups: list[list[str]] = [[]]
     for key in keys:
         groups[-1].append(key)

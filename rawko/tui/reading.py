@@ -72,7 +72,11 @@ async def _between(past: Past, before: Snapshot, after: Snapshot) -> Diff:
 
 
 def parts_of(diff: str, files: int) -> tuple[str, ...]:
-    """The diff of each file, in the order of the files; a note marks where a long diff was cut."""
+    """The diff of each file, in the order of the files; a note marks where a long diff was cut.
+
+    parts_of("diff --git a/x b/x\\n+1\\ndiff --git a/y b/y\\n+2\\n", 2)
+    == ("diff --git a/x b/x\\n+1\\n", "diff --git a/y b/y\\n+2\\n")
+    """
     cut = diff[:MAX_DIFF_CHARS]
     starts = [0] if cut.startswith(_HEAD) else []
     at = cut.find(f"\n{_HEAD}")

@@ -77,7 +77,11 @@ class Feed:
         self._news.set()
 
     async def lines(self, start: str, after: int) -> AsyncIterator[str]:
-        """Server-sent events as text, after an event number of a start of the server."""
+        """Server-sent events as text, after an event number of a start of the server.
+
+        an unknown start, or a number that is dropped    "reset" with the latest number, then new events
+        number 5 of this start, the latest being 7       ": joined", events 6 and 7, then new events
+        """
         self._readers += 1
         self._is_resting = False
         try:

@@ -191,7 +191,10 @@ class DebateOptions(NamedTuple):
         }
 
     def _sides(self) -> list[dict[str, str]] | None:
-        """Agents and positions of both sides, with defaults for what is not given; None where neither is given."""
+        """Agents and positions of both sides, with defaults for what is not given; None where neither is given.
+
+        --positions SQLite,PostgreSQL    the agent proponent for SQLite, the agent opponent for PostgreSQL
+        """
         if self.sides is None and self.positions is None:
             return None
         from rawko.machines.debate.context import DebateParameters

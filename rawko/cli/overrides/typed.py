@@ -149,7 +149,13 @@ class TypedLines:
 
     def _edited(self, keys: bytes) -> bytes:
         """The text of some keys. Backspace, Ctrl-U and Ctrl-W also delete earlier text; arrow keys and the like do
-        nothing."""
+        nothing.
+
+        typed before    keys               result       remaining earlier text
+        "/tell old"     Backspace          ""           "/tell ol"
+        "/tell ol"      Ctrl-W, "new"      "new"        "/tell "
+        "/tell new"     Enter              a newline    "/tell new"
+        """
         if keys.startswith(b"\x1b"):
             return b""
         kept = bytearray()

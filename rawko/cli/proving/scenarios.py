@@ -2,6 +2,14 @@
 
 errors, stuck     the scenario fails as long as the chart has the defect
 all others        the scenario passes, and shows the path; no phrase says "an end can be reached from here"
+
+For a door that gets stuck in the state "open":
+
+    # fails until the chart is mended
+    Scenario: stuck is refuted: open
+      Then state "closed" is active
+      When I send event "OPEN"
+      Then statechart is in a final configuration
 """
 
 from __future__ import annotations

@@ -40,7 +40,13 @@ def diff_command(
 
 
 def _sides(run: str, places: Sequence[str]) -> tuple[Address, Address]:
-    """The two steps that the command line names; by default the first step and the end."""
+    """The two steps that the command line names; by default the first step and the end.
+
+    diff 7f2c             7f2c@1 and 7f2c@last
+    diff 7f2c 10 42       7f2c@10 and 7f2c@42
+    diff 7f2c@10          7f2c@10 and 7f2c@last
+    diff 7f2c@10 81aa@3   7f2c@10 and 81aa@3
+    """
     first = Address.parse(run)
     rest = list(places)
     if first.place is None:
