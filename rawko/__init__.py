@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # of `typing`, which costs an import
+TYPE_CHECKING = False  # as in `typing`, whose import takes time
 
 __version__ = "0.1.0"
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
-TYPE_CHECKING = False  # of `typing`, which costs an import
+TYPE_CHECKING = False  # as in `typing`, whose import takes time
 
 if TYPE_CHECKING:
     from typing import Any

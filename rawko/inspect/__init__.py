@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from rawko.lazy_names import lazy_names
 
-TYPE_CHECKING = False  # of `typing`, which costs an import
+TYPE_CHECKING = False  # as in `typing`, whose import takes time
 
 if TYPE_CHECKING:
     from rawko.inspect.serving import Inspector as Inspector

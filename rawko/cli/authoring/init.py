@@ -17,7 +17,7 @@ CONFIG_TEXT = """\
 max_iterations: 50
 max_consecutive_failures: 3
 
-# Rules are asked in order, the strictest of the commands of a bash call decides; see docs/agents.md.
+# Rules are checked in order; of the commands in a bash call the strictest decision counts; see docs/agents.md.
 rules: []
 #  - deny bash(git push*)
 #  - allow bash(python3 -m pytest*)
@@ -27,10 +27,10 @@ rules: []
 # prices:
 #   claude-sonnet-5: {input: 3, output: 15, cache_read: 0.3, cache_write: 3.75}
 
-# Bounds of a whole run, kept before each call; a run that reaches one waits, and goes on with a larger one:
+# Limits of a whole run, checked before each call; a run that reaches one waits, and is resumed with a larger one:
 # budget: {tokens: 2000000, cost_usd: 5, time: 1h}
 
-# What becomes of a question when nobody is there: park (wait in the journal), fail, or default (answer as below).
+# What a run does with a question that no person can answer: park (wait in the journal), fail, or default (below).
 # headless: park
 # default_answers: {clarify: "Decide yourself, and say what you assumed.", approval: deny}
 """

@@ -337,7 +337,7 @@ def import_(
         bool, typer.Option("--lenient", help="Leave out SCXML's transitions to states that are not there.")
     ] = False,
 ) -> None:
-    """Write a machine of another format as a chart in YAML; what is lost is told."""
+    """Write a machine of another format as a chart in YAML; losses are reported."""
     from rawko.cli.authoring.formats import import_command
 
     raise typer.Exit(import_command(source, kind, output, trusted=trust_code, data_model=data_model, lenient=lenient))

@@ -11,7 +11,7 @@ from rawko.cli.options.naming import named
 
 @expanded
 def explore(options: ExploreOptions) -> None:
-    """Explore a program on a terminal of its own: by a policy's rules, or by a model's choice. Options stand first."""
+    """Explore a program on its own terminal, by a policy's rules or a model's choice. Options come before COMMAND."""
     from rawko.cli.explore.explore import explore_command
 
     if options.resume is not None:

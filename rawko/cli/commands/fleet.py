@@ -29,7 +29,7 @@ def submit(options: SubmitOptions) -> None:
 
 @expanded
 def worker(options: WorkerOptions) -> None:
-    """Take tasks of the fleet and run them here, until TERM or Ctrl-C: runs then stop and go on elsewhere."""
+    """Take tasks of the fleet and run them here until TERM or Ctrl-C; other workers then resume unfinished runs."""
     from rawko.cli.fleet.worker import worker_command
 
     raise typer.Exit(worker_command(options))
