@@ -140,11 +140,13 @@ class Settings:
         shown="none",
         parts={
             "model": Setting(
-                flag=Flag("--fallback-model", metavar="NAME", help="Model to ask where the first cannot be had."),
+                flag=Flag("--fallback-model", metavar="NAME", help="Model to ask where the first is not available."),
                 why="a name; the endpoint is the user's",
             ),
             "provider": Setting(
-                flag=Flag("--fallback-provider", metavar="NAME", help="Who is asked for it: anthropic or openai."),
+                flag=Flag(
+                    "--fallback-provider", metavar="NAME", help="Provider of the fallback model: anthropic or openai."
+                ),
                 accepted="anthropic or openai",
                 standing="trust",
                 why="everything that the model is asked is sent there",
@@ -213,7 +215,7 @@ class Settings:
                 can_change=True,
             ),
             "time": Setting(
-                flag=Flag("--max-time", metavar="TIME", help="At work for this long at most, e.g. 90s, 30m, 2h."),
+                flag=Flag("--max-time", metavar="TIME", help="Work at most this long, e.g. 90s, 30m, 2h."),
                 accepted="a whole number with its unit, such as 90s, 30m or 2h",
                 why="a limit; the command line's is over it",
                 merge_rule="lower",
@@ -285,7 +287,7 @@ class Settings:
         flag=Flag(
             "--headless",
             metavar="POLICY",
-            help="Ask nobody; at a question fail, park (wait for an answer later), or default (answer).",
+            help="Ask no person; at a question fail, park (wait for an answer), or default (answer).",
         ),
         why="`park` and `fail` give no answer; what `default` answers is `default_answers`",
         can_change=True,

@@ -59,7 +59,7 @@ def test(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON, as the last line.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Also list what is not covered.")] = False,
-    cov: Annotated[bool, typer.Option("--cov/--no-cov", help="Tell how much of each chart is covered.")] = True,
+    cov: Annotated[bool, typer.Option("--cov/--no-cov", help="Print how much of each chart is covered.")] = True,
     fail_under: Annotated[
         Optional[float],  # noqa: UP045
         typer.Option(min=0.0, max=100.0, metavar="PERCENT", help="Fail where less of a chart is covered."),
@@ -70,7 +70,9 @@ def test(
     ] = None,
     html: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(metavar="FILE", help="Write them as a page, with each chart drawn and what is not reached."),
+        typer.Option(
+            metavar="FILE", help="Write the results as a page, with each chart drawn and unreached parts marked."
+        ),
     ] = None,
     trust: Trust = False,
 ) -> None:
@@ -83,13 +85,13 @@ def test(
 
 def diff_charts(
     before: Annotated[str, typer.Argument(metavar="A", help="A file, a shipped chart, or REV:FILE of git.")],
-    after: Annotated[str, typer.Argument(metavar="B", help="The same, of the newer one.")],
+    after: Annotated[str, typer.Argument(metavar="B", help="The newer chart, named in the same way.")],
     json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,
     output: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option("--output", "-o", metavar="FILE", help="Draw both as one picture, too: .svg, .png, .dot, .puml."),
     ] = None,
-    theme: Annotated[str, typer.Option(help="Of the picture: light, dark or auto; SVG and PNG.")] = "light",
+    theme: Annotated[str, typer.Option(help="Theme of the picture: light, dark or auto; SVG and PNG.")] = "light",
     trust_code: TrustCode = False,
 ) -> None:
     """Show the differences between two charts, state by state. Exit 0: none, 1: some."""
@@ -117,7 +119,7 @@ def prove(
     ] = None,
     bounds: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(metavar="FILE", help="What the chart does not say; by default NAME.bounds.yml beside it."),
+        typer.Option(metavar="FILE", help="Facts that the chart does not state; by default NAME.bounds.yml beside it."),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="Configurations to find at most.")] = 1_000_000,
     sarif: Annotated[
@@ -137,7 +139,7 @@ def prove(
         typer.Option(metavar="DIR", help="Draw each counterexample on the chart, as SVG in this folder."),
     ] = None,
     table: Annotated[
-        bool, typer.Option("--table", help="Tell which tools the folder's agents may use in which state.")
+        bool, typer.Option("--table", help="Print which tools the folder's agents may use in which state.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With permissions: as in a run with --yes.")] = False,
     sandbox: Annotated[
@@ -214,7 +216,9 @@ def paths(
 
 
 def new(
-    kind: Annotated[str, typer.Argument(metavar="chart|agent|machine", help="What to begin.", show_default=False)],
+    kind: Annotated[
+        str, typer.Argument(metavar="chart|agent|machine", help="Kind of files to write.", show_default=False)
+    ],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Small letters, digits and _.", show_default=False)],
 ) -> None:
     """Write the files of a new chart, of an agent, or of a machine that runs agents; they run as they are."""
@@ -252,7 +256,7 @@ def diagram(
     ] = "auto",
     detail: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="WHAT", help="What is written of a transition: overview (events), guards or all."),
+        typer.Option(metavar="WHAT", help="Parts of transitions to draw: overview (events), guards or all."),
     ] = None,
     focus: Annotated[
         Optional[str],  # noqa: UP045
@@ -268,12 +272,12 @@ def diagram(
     ] = None,
     run: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="RUN[@K]", help="Highlight where a run stands, and the way that it took."),
+        typer.Option(metavar="RUN[@K]", help="Highlight a run's active states and the transitions that it took."),
     ] = None,
     coverage: Annotated[
         bool, typer.Option("--coverage", help="Run the chart's contract, and highlight what it visits.")
     ] = False,
-    agents: Annotated[bool, typer.Option("--agents", help="Tell the agents' names where they are run.")] = False,
+    agents: Annotated[bool, typer.Option("--agents", help="Show the agents' names where they are run.")] = False,
     expand: Annotated[bool, typer.Option("--expand", help="Draw the agents' charts where they are run.")] = False,
     trust_code: TrustCode = False,
     bindings: BindingsOption = None,
@@ -330,7 +334,9 @@ def import_(
     data_model: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
-            "--data-model", metavar="NAME", help="python: read SCXML's code as Python, whatever it says itself."
+            "--data-model",
+            metavar="NAME",
+            help="python: read SCXML's code as Python, also where the document names another one.",
         ),
     ] = None,
     lenient: Annotated[

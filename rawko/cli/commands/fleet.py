@@ -45,7 +45,9 @@ def fleet_up(
     queues: Annotated[str, typer.Option(metavar="A,B", help="Queues, the first one first.")] = "default",
     keep: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="PLACE", help="Keep database and runs in this folder; otherwise they go at the end."),
+        typer.Option(
+            metavar="PLACE", help="Keep database and runs in this folder; otherwise they are deleted at the end."
+        ),
     ] = None,
 ) -> None:
     """Start PostgreSQL (unless RAWKO_FLEET_URL names one) and workers here, and show the runs, until Ctrl-C."""

@@ -10,14 +10,16 @@ from rawko.cli.options import completing
 from rawko.cli.options.common import FirstOfTwo, RunId, Trust
 from rawko.cli.options.naming import named, run_and_text
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print what became of it as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def force(
     run: FirstOfTwo,
     agent: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="AGENT", help="Who works next.", show_default=False, autocompletion=completing.agents),
+        typer.Argument(
+            metavar="AGENT", help="The agent that works next.", show_default=False, autocompletion=completing.agents
+        ),
     ] = None,
     json: AsJson = False,
     trust: Trust = False,
@@ -41,7 +43,7 @@ def tell(
     run: FirstOfTwo,
     text: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="TEXT", help="What the arbiter is to know.", show_default=False),
+        typer.Argument(metavar="TEXT", help="The message.", show_default=False),
     ] = None,
     json: AsJson = False,
     trust: Trust = False,

@@ -20,11 +20,11 @@ def runs(
     fleet: Annotated[bool, typer.Option("--fleet", help="The runs of the fleet that RAWKO_FLEET_URL names.")] = False,
     tenant: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="NAME", help="With --fleet: of this tenant alone."),
+        typer.Option(metavar="NAME", help="With --fleet: only runs of this tenant."),
     ] = None,
     queue: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="NAME", help="With --fleet: of this queue alone."),
+        typer.Option(metavar="NAME", help="With --fleet: only runs of this queue."),
     ] = None,
 ) -> None:
     """List the runs and explorations of the current folder: what needs a person first, then the latest.
@@ -57,13 +57,13 @@ def runs_prune(options: PruneOptions) -> None:
 def log(
     run: RunId = "",
     events: Annotated[
-        bool, typer.Option("--events", help="The machine's own view: actors, events, receipts, states.")
+        bool, typer.Option("--events", help="Show the machine's events: actors, events, receipts, states.")
     ] = False,
     agent: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="NAME",
-            help="The steps of this agent alone; arbiter is one, too.",
+            help="Only steps of this agent; `arbiter` is accepted, too.",
             autocompletion=completing.agents,
         ),
     ] = None,
@@ -71,21 +71,22 @@ def log(
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="NAME",
-            help="The steps after which this state is active alone.",
+            help="Only steps after which this state is active.",
             autocompletion=completing.states,
         ),
     ] = None,
     grep: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="PATTERN", help="The steps whose words, results or paths match; case does not count."),
+        typer.Option(metavar="PATTERN", help="Only steps whose words, results or paths match, ignoring case."),
     ] = None,
     whole: Annotated[bool, typer.Option("--all", "-a", help="Leave nothing out.")] = False,
     last: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option("-n", "--last", min=1, metavar="N", help="The latest N lines alone."),
+        typer.Option("-n", "--last", min=1, metavar="N", help="Only the latest N lines."),
     ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on as the run does, with the model's text as it arrives.")
+        bool,
+        typer.Option("--follow", "-f", help="Keep printing while the run works, with the model's text as it arrives."),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Every step whole, one JSON object each.")] = False,
     atif: Annotated[
@@ -123,11 +124,15 @@ def show(
     bindings: BindingsOption = None,
     output: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="ID", help="The whole of a text that was cut: iteration-3, or the id of a tool call."),
+        typer.Option(
+            metavar="ID", help="Print the whole of a text that was cut: iteration-3, or the id of a tool call."
+        ),
     ] = None,
     what_if: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option("--if", metavar="EVENT", help="What this event would lead to at the step; all: each event."),
+        typer.Option(
+            "--if", metavar="EVENT", help="Show the outcome of this event at the step; all: of each possible event."
+        ),
     ] = None,
     data: Annotated[
         Optional[str],  # noqa: UP045
@@ -135,7 +140,9 @@ def show(
     ] = None,
     machine: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option("--machine", metavar="PATH", help="Which machine takes it, as root/execute_agent."),
+        typer.Option(
+            "--machine", metavar="PATH", help="The machine that receives the event, such as root/execute_agent."
+        ),
     ] = None,
 ) -> None:
     """Show a step: what happened, why its transitions were taken, what it changed and cost; or a run on one page."""
@@ -170,11 +177,11 @@ def diff(
     ] = "",
     places: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Argument(metavar="A [B]", help="Steps of that run; or RUN@B of another one.", show_default=False),
+        typer.Argument(metavar="A [B]", help="Steps of this run; or RUN@B of another run.", show_default=False),
     ] = None,
-    files: Annotated[bool, typer.Option("--files", help="The files alone.")] = False,
-    conversation: Annotated[bool, typer.Option("--conversation", help="The messages alone.")] = False,
-    machine: Annotated[bool, typer.Option("--machine", help="States and context alone.")] = False,
+    files: Annotated[bool, typer.Option("--files", help="Only the files.")] = False,
+    conversation: Annotated[bool, typer.Option("--conversation", help="Only the messages.")] = False,
+    machine: Annotated[bool, typer.Option("--machine", help="Only states and context.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Everything, as one JSON object.")] = False,
     bindings: BindingsOption = None,
 ) -> None:
@@ -208,7 +215,7 @@ def compare(
 
 def rewind(
     address: StepAddress,
-    files: Annotated[bool, typer.Option("--files", help="Restore the files alone; the machine stays.")] = False,
+    files: Annotated[bool, typer.Option("--files", help="Restore only the files; the machine is not changed.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
     trust: Trust = False,
 ) -> None:
@@ -226,9 +233,7 @@ def migrate(
         ),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Every run of the folder that has not ended.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would become of them, and change nothing.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and change nothing.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
     trust: Trust = False,
 ) -> None:
@@ -284,7 +289,7 @@ def fork(
     task: Annotated[Optional[str], typer.Option(help="A new task, with what was said and done so far.")] = None,  # noqa: UP045
     agent: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="NAME", help="Who works next.", autocompletion=completing.agents),
+        typer.Option(metavar="NAME", help="The agent that works next.", autocompletion=completing.agents),
     ] = None,
     model: Annotated[Optional[str], typer.Option(help="Model to ask from there on.")] = None,  # noqa: UP045
     into: Annotated[
@@ -314,11 +319,11 @@ def adopt(
     ],
     only: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option(metavar="PATH", help="A file or folder of the workspace, and nothing else; may be repeated."),
+        typer.Option(metavar="PATH", help="Adopt only this file or folder of the workspace; may be repeated."),
     ] = None,
     prefer: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="ours|theirs", help="Whose file is taken where both have changed the same."),
+        typer.Option(metavar="ours|theirs", help="The side whose file is taken in conflicts."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
@@ -340,7 +345,7 @@ def branch(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the branch.", show_default=False)],
     message: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option("-m", "--message", help="Of the commit; the run's task by default."),
+        typer.Option("-m", "--message", help="Message of the commit; the run's task by default."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Move a branch of that name that is there already.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
@@ -380,7 +385,7 @@ def pin(
         typer.Option("-o", "--output", metavar="FILE", help="Append it to this .feature, beside its chart."),
     ] = None,
     guards: Annotated[
-        bool, typer.Option("--guards", help="Say how guards come out, instead of giving the context they read.")
+        bool, typer.Option("--guards", help="State the outcomes of guards, instead of the context that they read.")
     ] = False,
     trust: Trust = False,
 ) -> None:

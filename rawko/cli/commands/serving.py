@@ -42,7 +42,7 @@ def report(
         typer.Option("-o", "--output", metavar="FILE", help="Where to write the page, such as run.html."),
     ] = None,
     receipt: Annotated[
-        bool, typer.Option("--receipt", help="Print what stands for the run's claim: evidence, review, risk, cost.")
+        bool, typer.Option("--receipt", help="Print what supports the run's claim: evidence, review, risk, cost.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="With --receipt: as one JSON object.")] = False,
 ) -> None:

@@ -15,7 +15,7 @@ from rawko.cli.options.running import ResumeOptions, RunOptions
 
 ForQuestion = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option("--question", metavar="N", help="Only if the run still asks this: the step that asked."),
+    typer.Option("--question", metavar="N", help="Answer only if the run still asks the question of step N."),
 ]
 
 
@@ -105,7 +105,7 @@ def approve(
 
 def deny(
     run: AskingRun = "",
-    reason: Annotated[str, typer.Argument(help="Why not; the agent is told.")] = "",
+    reason: Annotated[str, typer.Argument(help="The reason, which the agent receives.")] = "",
     question: ForQuestion = None,
     json: ReportAsJson = False,
     trust: Trust = False,

@@ -25,12 +25,12 @@ class ChatOptions(NamedTuple):
         Optional[str],  # noqa: UP045 - typer reads the annotation at run time
         typer.Option(
             metavar="NAME",
-            help="Talk with this agent alone, without an arbiter; /agent changes it.",
+            help="Talk only with this agent, without an arbiter; /agent changes it.",
             autocompletion=completing.agents,
         ),
     ] = None
     continues: Annotated[
-        bool, typer.Option("--continue", "-c", help="Come back to the latest conversation of this folder.")
+        bool, typer.Option("--continue", "-c", help="Continue the latest conversation of this folder.")
     ] = False
     flags: Annotated[Flags, SETTINGS] = NO_FLAGS
     trust: Trust = False

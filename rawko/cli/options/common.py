@@ -13,7 +13,7 @@ Charts = Annotated[
     list[Path],
     typer.Argument(
         metavar="CHART...",
-        help="Chart files (YAML); a folder stands for the charts in it.",
+        help="Chart files (YAML); a folder means the charts in it.",
         show_default=False,
         autocompletion=completing.charts,
     ),
@@ -29,7 +29,9 @@ OneChart = Annotated[
 ]
 BindingsOption = Annotated[
     Optional[str],  # noqa: UP045 - typer reads the annotation at run time
-    typer.Option("--bindings", metavar="MODULE", help="Python module whose `bindings` the chart's names stand for."),
+    typer.Option(
+        "--bindings", metavar="MODULE", help="Python module whose `bindings` has the functions that the chart names."
+    ),
 ]
 TrustCode = Annotated[bool, typer.Option("--trust-code", help="Allow Python code in plain sismic charts.")]
 STEP_HELP = "Step K of a run: a number of `rawko log`, last, -1 (the one before), or the beginning of a snapshot's id."
@@ -50,7 +52,7 @@ RunId = Annotated[
     str,
     typer.Argument(
         metavar="RUN",
-        help="Which run: its id in `rawko runs`, the beginning of it, or last. None is needed where only one fits.",
+        help="The run: its id in `rawko runs`, the id's beginning, or last. Not needed where only one run fits.",
         show_default=False,
         autocompletion=completing.runs,
     ),
@@ -59,7 +61,7 @@ FirstOfTwo = Annotated[
     str,
     typer.Argument(
         metavar="[RUN]",
-        help="Which run; none is needed where only one is open.",
+        help="The run; not needed where only one is open.",
         show_default=False,
         autocompletion=completing.runs,
     ),
@@ -68,7 +70,7 @@ AskingRun = Annotated[
     str,
     typer.Argument(
         metavar="RUN",
-        help="Which run: its id in `rawko runs`, the beginning of it, or last. None is needed where only one asks.",
+        help="The run: its id in `rawko runs`, the id's beginning, or last. Not needed where only one run asks.",
         show_default=False,
         autocompletion=completing.runs,
     ),

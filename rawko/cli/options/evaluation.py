@@ -32,13 +32,13 @@ class EvalOptions(NamedTuple):
     ]
     task: Annotated[
         Optional[list[str]],  # noqa: UP045 - typer reads the annotation at run time
-        typer.Option(metavar="NAME", help="This task alone. Repeatable."),
+        typer.Option(metavar="NAME", help="Only this task. Repeatable."),
     ] = None
     agent: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="NAME",
-            help="Who does tasks that name no agent; without it all agents do, under the arbiter.",
+            help="Agent for tasks that name none; by default all agents, under the arbiter.",
             autocompletion=completing.agents,
         ),
     ] = None
@@ -50,7 +50,9 @@ class EvalOptions(NamedTuple):
         Optional[float],  # noqa: UP045
         typer.Option(metavar="RATE", min=0.0, max=1.0, help="Exit code 1 unless this part of all attempts passes."),
     ] = None
-    again: Annotated[bool, typer.Option("--again", help="Begin anew, though one that was stopped could go on.")] = False
+    again: Annotated[
+        bool, typer.Option("--again", help="Start again, even where a stopped evaluation could continue.")
+    ] = False
     keep: Annotated[bool, typer.Option("--keep", help="Leave the folders of attempts in place.")] = False
     output: Annotated[
         Optional[Path],  # noqa: UP045

@@ -22,13 +22,13 @@ class ExploreOptions(NamedTuple):
 
     command: Annotated[
         Optional[list[str]],  # noqa: UP045 - typer reads the annotation at run time
-        typer.Argument(metavar="COMMAND [ARGS]...", help="The program, and what is its own.", show_default=False),
+        typer.Argument(metavar="COMMAND [ARGS]...", help="The program with its arguments.", show_default=False),
     ] = None
     policy: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(metavar="FILE", help="Rules that say what is typed at which screen (YAML)."),
     ] = None
-    goal: Annotated[Optional[str], typer.Option(metavar="TEXT", help="What a model is to reach.")] = None  # noqa: UP045
+    goal: Annotated[Optional[str], typer.Option(metavar="TEXT", help="The goal of a model.")] = None  # noqa: UP045
     model: Annotated[Flags, MODEL] = NO_FLAGS
     size: Annotated[
         Optional[str],  # noqa: UP045
@@ -36,7 +36,9 @@ class ExploreOptions(NamedTuple):
     ] = None
     quiet_ms: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=1, max=3_600_000, metavar="MS", help="So long silent, a screen is settled; 300 by default."),
+        typer.Option(
+            min=1, max=3_600_000, metavar="MS", help="Silence after which a screen is settled; 300 by default."
+        ),
     ] = None
     cap_ms: Annotated[
         Optional[int],  # noqa: UP045
@@ -44,16 +46,16 @@ class ExploreOptions(NamedTuple):
     ] = None
     max_attempts: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=1, metavar="N", help="Attempts of nodes at most, three a decision; 1000 by default."),
+        typer.Option(min=1, metavar="N", help="The most attempts of nodes, three per decision; 1000 by default."),
     ] = None
     spending: Annotated[Flags, SPENDING] = NO_FLAGS
     timeout: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="TIME", help="At work at most, e.g. 90s, 30m, 2h."),
+        typer.Option(metavar="TIME", help="Work at most this long, e.g. 90s, 30m, 2h."),
     ] = None
     resume: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="RUN", help="Go on with an exploration, also with higher limits; no COMMAND."),
+        typer.Option(metavar="RUN", help="Resume an exploration, also with higher limits; without COMMAND."),
     ] = None
     output: Annotated[
         Optional[Path],  # noqa: UP045

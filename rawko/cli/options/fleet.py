@@ -24,7 +24,7 @@ class SubmitOptions(NamedTuple):
         typer.Option(metavar="REPO", help="DIR or URL, with @REV for a revision; without it an empty folder."),
     ] = ""
     queue: Annotated[str, typer.Option(metavar="NAME", help="The queue.")] = "default"
-    tenant: Annotated[str, typer.Option(metavar="NAME", help="Whose task it is: tenants take turns.")] = "default"
+    tenant: Annotated[str, typer.Option(metavar="NAME", help="The tenant of the task; tenants take turns.")] = "default"
     priority: Annotated[
         int, typer.Option(metavar="N", help="From -1000 to 1000; of one tenant the higher goes first.")
     ] = 0
@@ -32,14 +32,14 @@ class SubmitOptions(NamedTuple):
         Optional[str],  # noqa: UP045 - typer reads the annotation at run time
         typer.Option(metavar="KEY", help="The same key of the same tenant is the same task, and queued once."),
     ] = None
-    delay: Annotated[str, typer.Option(metavar="TIME", help="Not before: 90s, 30m, 2h, 1d.")] = ""
+    delay: Annotated[str, typer.Option(metavar="TIME", help="Start the task after this time: 90s, 30m, 2h, 1d.")] = ""
     agent: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="NAME", help="Run this agent's loop alone.", autocompletion=completing.agents),
+        typer.Option(metavar="NAME", help="Run only this agent's loop.", autocompletion=completing.agents),
     ] = None
     batch: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(metavar="FILE", help="The tasks of a YAML file, all or none; options stand for the rest."),
+        typer.Option(metavar="FILE", help="Submit the tasks of a YAML file, all or none; options give defaults."),
     ] = None
     trust: Annotated[
         bool, typer.Option("--trust", help="Grant what the repository asks for, at this commit; see `rawko trust`.")
@@ -116,7 +116,7 @@ class BudgetOptions(NamedTuple):
     ] = None
     per: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="PERIOD", help="What it is for: day, month (usual) or ever; in UTC."),
+        typer.Option(metavar="PERIOD", help="Period of the budget: day, month (default) or ever; in UTC."),
     ] = None
     none: Annotated[bool, typer.Option("--none", help="No budget.")] = False
     json: ReportAsJson = False

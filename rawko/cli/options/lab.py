@@ -54,11 +54,11 @@ class LabOptions(NamedTuple):
     ] = None
     repeat: Annotated[
         int,
-        typer.Option(metavar="N", min=1, max=100, help="Ask each question so often: a model disagrees with itself."),
+        typer.Option(metavar="N", min=1, max=100, help="Times to ask each question, since answers of a model vary."),
     ] = 1
     limit: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(metavar="N", min=1, help="Ask the first N decisions alone."),
+        typer.Option(metavar="N", min=1, help="Ask only the first N decisions."),
     ] = None
     write: Annotated[bool, typer.Option("--write", help="Write the proposed `context:` into the agents' files.")] = (
         False

@@ -41,19 +41,19 @@ class GauntletOptions(NamedTuple):
     author: Annotated[
         Optional[str],  # noqa: UP045 - typer reads the annotation at run time
         typer.Option(
-            metavar="NAME", help="Who works and repairs; developer by default.", autocompletion=completing.agents
+            metavar="NAME", help="Agent that works and repairs; developer by default.", autocompletion=completing.agents
         ),
     ] = None
     reviewers: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="NAMES",
-            help="Who reviews, with commas between; correctness, security, tests and style by default.",
+            help="Reviewers, separated by commas; correctness, security, tests and style by default.",
         ),
     ] = None
     rounds: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(metavar="N", min=1, max=50, help="How often the author may work; 3 by default."),
+        typer.Option(metavar="N", min=1, max=50, help="The most rounds of work of the author; 3 by default."),
     ] = None
     flags: Annotated[Flags, Takes(lambda row: True)] = NO_FLAGS
 
@@ -74,18 +74,20 @@ class RaceOptions(NamedTuple):
 
     agents: Annotated[
         str,
-        typer.Option(metavar="NAMES", help="Agents that try it, with commas between."),
+        typer.Option(metavar="NAMES", help="Agents that try the task, separated by commas."),
     ] = "developer"
     models: Annotated[
         str,
-        typer.Option(metavar="NAMES", help="Models that are asked, with commas between; each agent tries with each."),
+        typer.Option(metavar="NAMES", help="Models to ask, separated by commas; each agent tries with each model."),
     ] = ""
     times: Annotated[
-        int, typer.Option("--n", "-n", metavar="N", min=1, max=64, help="So many lanes of each agent and model.")
+        int, typer.Option("--n", "-n", metavar="N", min=1, max=64, help="Number of lanes for each agent and model.")
     ] = 1
     check: Annotated[
         Optional[str],  # noqa: UP045 - typer reads the annotation at run time
-        typer.Option(metavar="COMMAND", help="Must pass on a lane's files before the lane counts as done."),
+        typer.Option(
+            metavar="COMMAND", help="Command that must pass on a lane's files before the lane counts as done."
+        ),
     ] = None
     all: Annotated[
         bool, typer.Option("--all", help="Wait for all lanes; the cheapest that succeeds wins, not the first.")
@@ -95,18 +97,16 @@ class RaceOptions(NamedTuple):
     ] = False
     judge_model: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="NAME", help="The model that judges, in place of the run's; as --judge."),
+        typer.Option(metavar="NAME", help="The model that judges, in place of the run's; implies --judge."),
     ] = None
     criteria: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="WORDS", help="By what the judge compares; as --judge."),
+        typer.Option(metavar="WORDS", help="Criteria of the judge; implies --judge."),
     ] = None
-    adopt: Annotated[
-        bool, typer.Option("--adopt", help="Take over what the winner has changed, without a question.")
-    ] = False
+    adopt: Annotated[bool, typer.Option("--adopt", help="Adopt the winner's changes without a question.")] = False
     jobs: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option("-j", "--jobs", metavar="N", min=1, help="Lanes that run at a time."),
+        typer.Option("-j", "--jobs", metavar="N", min=1, help="The most lanes that run at the same time."),
     ] = None
     flags: Annotated[Flags, Takes(_is_no_folder_of_agents)] = NO_FLAGS
 
@@ -136,21 +136,23 @@ class ParallelOptions(NamedTuple):
     ] = None
     planner: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="NAME", help="Who plans; planner by default.", autocompletion=completing.agents),
+        typer.Option(metavar="NAME", help="Agent that plans; planner by default.", autocompletion=completing.agents),
     ] = None
     worker: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
-            metavar="NAME", help="Who does the steps; developer by default.", autocompletion=completing.agents
+            metavar="NAME", help="Agent that does the steps; developer by default.", autocompletion=completing.agents
         ),
     ] = None
     check: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="COMMAND", help="Must pass after each step is taken over; else the step is taken back."),
+        typer.Option(
+            metavar="COMMAND", help="Command that must pass after a step is adopted; else the step is undone."
+        ),
     ] = None
     jobs: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option("-j", "--jobs", metavar="N", min=1, help="Steps that are done at a time."),
+        typer.Option("-j", "--jobs", metavar="N", min=1, help="The most steps that run at the same time."),
     ] = None
     flags: Annotated[Flags, Takes(lambda row: True)] = NO_FLAGS
 
@@ -164,7 +166,7 @@ class DebateOptions(NamedTuple):
     ] = None
     positions: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="A,B", help="What each side argues for, with a comma between; yes and no by default."),
+        typer.Option(metavar="A,B", help="Positions of the sides, separated by a comma; yes and no by default."),
     ] = None
     rounds: Annotated[
         Optional[int],  # noqa: UP045
@@ -176,7 +178,7 @@ class DebateOptions(NamedTuple):
     ] = None
     criteria: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="WORDS", help="By what the judge compares."),
+        typer.Option(metavar="WORDS", help="Criteria of the judge."),
     ] = None
     flags: Annotated[Flags, Takes(lambda row: True)] = NO_FLAGS
 

@@ -21,7 +21,7 @@ class RunOptions(NamedTuple):
         Optional[str],  # noqa: UP045 - typer reads the annotation at run time
         typer.Option(
             metavar="NAME",
-            help="Run this agent's loop alone, without an arbiter.",
+            help="Run only this agent's loop, without an arbiter.",
             autocompletion=completing.agents,
         ),
     ] = None
@@ -30,13 +30,13 @@ class RunOptions(NamedTuple):
         typer.Option(
             "--continue",
             metavar="RUN",
-            help="Go on with the conversation of this run, which has ended.",
+            help="Continue the conversation of this run, which has ended.",
             autocompletion=completing.runs,
         ),
     ] = None
     again: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="RUN", help="The task and settings of this run once more, on the files as they are."),
+        typer.Option(metavar="RUN", help="Repeat this run's task with its settings, on the present files."),
     ] = None
     interactive: Annotated[
         bool, typer.Option("--interactive", "-i", help="Talk with one agent: when it is done, say what comes next.")
@@ -58,16 +58,16 @@ class ResumeOptions(NamedTuple):
     """The run, and settings that a resumed run accepts."""
 
     run: RunId = ""
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen, and touch nothing.")] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would happen, and change nothing.")] = False
     workspace: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(metavar="DIR", help="Where the run's workspace has moved to."),
+        typer.Option(metavar="DIR", help="The present folder of a run's moved workspace."),
     ] = None
     flags: Annotated[
         Flags,
         Takes(
             lambda row: row.setting.can_change,
-            {"max_iterations": "After that limit: so many agent runs more."},
+            {"max_iterations": "After that limit: the number of further agent runs."},
         ),
     ] = NO_FLAGS
     json: ReportAsJson = False
