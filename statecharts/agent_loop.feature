@@ -189,7 +189,7 @@ Feature: The loop of one agent, tool call by tool call
     Then state "limit" is active
     And the output contains {"outcome": "limit", "reason": "max_tokens", "error": null}
 
-  # ---------------------------------------------------------------- a conversation that no longer fits (C-35)
+  # ---------------------------------------------------------------- compaction: the conversation no longer fits (C-35)
 
   Scenario: A full context window is a limit where nothing can be left out (C-35, C-38)
     Given state "thinking" is active
@@ -769,7 +769,7 @@ Feature: The loop of one agent, tool call by tool call
     When I send event CANCEL with who="ada"
     Then state "cancelling" is active
 
-  # ---------------------------------------------------------------- a run that follows another
+  # ---------------------------------------------------------------- follow-up runs
 
   Scenario: A new task goes on with the conversation of a run that has ended
     Given state "idle" is active
@@ -873,7 +873,7 @@ Feature: The loop of one agent, tool call by tool call
     Then state "thinking" is active
     And event RATE_WAIT is emitted
 
-  # ---------------------------------------------------------------- agents that the agent calls
+  # ---------------------------------------------------------------- called agents
 
   Scenario: A call of another agent runs it as a machine of its own; its report is the result
     Given state "thinking" is active

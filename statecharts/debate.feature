@@ -36,7 +36,7 @@ Feature: Two sides argue in rounds, and a judge decides
     Then state "decided" is active
     And the output contains {"outcome": "success", "judged": {"winner": "pro", "rule": "agreed"}, "summary": "pro has argued better, for: SQLite\nThe judge was asked twice, in different orders, and agrees\n  pro: shown\n  con: claimed\n\nLast of pro: No server.\nLast of con: Many writers."}
 
-  # ---------------------------------------------------------------- what goes wrong
+  # ---------------------------------------------------------------- failures
 
   Scenario: A debate in which one side is silent is none
     Given state "arguing" is active
@@ -58,7 +58,7 @@ Feature: Two sides argue in rounds, and a judge decides
     Then state "failed" is active
     And the output contains {"outcome": "failure", "error": {"message": "no usable answer"}, "arguments": [{"side": "pro", "round": 1, "text": "No server."}]}
 
-  # ---------------------------------------------------------------- a person stops it
+  # ---------------------------------------------------------------- cancellation by a person
 
   Scenario: Cancelled while both sides argue: both stop first
     Given state "arguing" is active

@@ -42,7 +42,7 @@ Feature: An author works, reviewers look, the author repairs
     Then state "stopped" is active
     And the output contains {"outcome": "limit", "reason": "After 2 rounds the reviewers still have 1 finding that blocks"}
 
-  # ---------------------------------------------------------------- what goes wrong
+  # ---------------------------------------------------------------- failures
 
   Scenario: A review that was not done is no review that found nothing
     Given state "reviewing" is active
@@ -69,7 +69,7 @@ Feature: An author works, reviewers look, the author repairs
     Then state "failed" is active
     And the output contains {"outcome": "failure", "error": {"message": "no connection"}, "files_changed": ["dates.py"]}
 
-  # ---------------------------------------------------------------- a person stops it
+  # ---------------------------------------------------------------- cancellation by a person
 
   Scenario: Cancelled while the author works: the author stops first
     Given state "authoring" is active

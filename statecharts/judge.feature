@@ -41,7 +41,7 @@ Feature: The best of several candidates, by their checks and a model's answers
     Then state "decided" is active
     And the output contains {"winner": "b", "rule": "cheapest", "is_agreed": false}
 
-  # ---------------------------------------------------------------- what goes wrong
+  # ---------------------------------------------------------------- failures
 
   Scenario: A failure that may pass is waited for
     Given state "asking" is active

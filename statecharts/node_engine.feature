@@ -4,7 +4,7 @@ Feature: A walk over nodes, attempt by attempt
   Background:
     Given input {"run_id": "r1", "seed": 7, "node_name": "launch"}
 
-  # ---------------------------------------------------------------- the green path
+  # ---------------------------------------------------------------- success
 
   Scenario: Before the first attempt it is asked whether to stop, then the engine runs one attempt (NE-008, NE-009, C-62)
     Given state "idle" is active
@@ -144,7 +144,7 @@ Feature: A walk over nodes, attempt by attempt
     Then state "failed" is active
     And the output contains {"outcome": "failed", "reason": "check_failed", "error": {"message": "no route", "attempted": "should_stop"}}
 
-  # ---------------------------------------------------------------- back and on
+  # ---------------------------------------------------------------- steps back and transitions after failures
 
   Scenario: The engine goes back (NE-010, C-61)
     Given state "reporting" is active
@@ -178,7 +178,7 @@ Feature: A walk over nodes, attempt by attempt
     And context field "is_degraded" equals true
     And event TRANSITIONED is emitted with to_node="give_up", is_degraded=true
 
-  # ---------------------------------------------------------------- the ends
+  # ---------------------------------------------------------------- ends of a run
 
   Scenario: A failure that leads nowhere ends the run (NE-010)
     Given state "reporting" is active
@@ -353,7 +353,7 @@ Feature: A walk over nodes, attempt by attempt
     Then state "stopped" is active
     And the output contains {"outcome": "stopped", "reason": "wall_time"}
 
-  # ---------------------------------------------------------------- the chart decides (NE-020)
+  # ---------------------------------------------------------------- policy: chart (NE-020)
 
   Scenario: The chart tries again, after a delay of its own (NE-020, C-67)
     Given state "reporting" is active
@@ -405,7 +405,7 @@ Feature: A walk over nodes, attempt by attempt
     Then state "failed" is active
     And the output contains {"reason": "backtrack_limit"}
 
-  # ---------------------------------------------------------------- going on
+  # ---------------------------------------------------------------- resuming
 
   Scenario: A run that goes on from a persisted attempt tells of it and decides on it first (NE-011)
     Given state "idle" is active

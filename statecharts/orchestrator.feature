@@ -4,7 +4,7 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
   Background:
     Given context field "agents" is {"planner": {"name": "planner", "display_name": "Planning Agent", "when_to_use": "to plan"}, "developer": {"name": "developer", "display_name": "Development Agent", "when_to_use": "to write code"}}
 
-  # ---------------------------------------------------------------- the good way
+  # ---------------------------------------------------------------- success
 
   Scenario: A task begins with a selection (S3-030, A3-011)
     Given state "idle" is active
@@ -74,7 +74,7 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
     And the log contains "[rawko] Task completed in 0 iterations"
     And event SESSION_CLEANUP is emitted
 
-  # ---------------------------------------------------------------- judgements
+  # ---------------------------------------------------------------- decisions of the arbiter
 
   Scenario: CONTINUE keeps the agent and asks nobody (C-01, S6-092)
     Given state "evaluating" is active
@@ -220,7 +220,7 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
     Then state "failed" is active
     And the output contains {"outcome": "failure", "summary": "it cannot be done"}
 
-  # ---------------------------------------------------------------- the cap
+  # ---------------------------------------------------------------- the limit of iterations
 
   Scenario: RETRY does not get past the cap (C-03)
     Given state "evaluating" is active

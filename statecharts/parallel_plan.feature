@@ -78,7 +78,7 @@ Feature: Steps of a plan, side by side where they do not need each other
     Then state "done" is active
     And the output contains {"outcome": "success", "summary": "1 of 1 steps are complete\n✓ a: Did a.", "files_changed": ["a.py"]}
 
-  # ---------------------------------------------------------------- what is not kept
+  # ---------------------------------------------------------------- rejected lanes
 
   Scenario: A conflict leaves the files as they are, and the step is done again once
     Given state "merging" is active

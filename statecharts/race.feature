@@ -28,7 +28,7 @@ Feature: Several lanes on one task, of which one wins
     Then state "lost" is active
     And the output contains {"outcome": "failure", "winner": null}
 
-  # ---------------------------------------------------------------- all of them
+  # ---------------------------------------------------------------- races in which all lanes run to their end
 
   Scenario: Of all that succeed the cheapest wins
     Given state "to_the_end" is active
@@ -71,7 +71,7 @@ Feature: Several lanes on one task, of which one wins
     Then state "cancelled" is active
     And the output contains {"outcome": "cancelled", "winner": null}
 
-  # ---------------------------------------------------------------- taking the winner over
+  # ---------------------------------------------------------------- adoption of the winner
 
   Scenario: A person sees the changes and says yes; the check runs again
     Given input {"agent": "race", "prompt": "Parse dates", "parameters": {"lanes": [{"lane": "a"}], "check": "make test"}}

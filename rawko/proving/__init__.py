@@ -1,4 +1,4 @@
-"""Exhaustive checking of a chart: every configuration that it can reach, and what holds in all of them."""
+"""Exhaustive checking of a chart: explores every reachable configuration, and checks properties in all of them."""
 
 from __future__ import annotations
 

@@ -1,31 +1,31 @@
-"""The bounds file of a chart: what a checker cannot read from the chart itself.
+"""The bounds file of a chart: facts that a checker cannot read from the chart itself.
 
     budget_guards:                          guards that end a cycle after finitely many rounds:
-      - turn_limit_reached                    one that changes for good, however often and wherever it is asked
+      - turn_limit_reached                    one whose answer changes for good, wherever it is evaluated
       - guard: has_tries_left                 one that is counted, and may be refilled
-        goes_on: true                           its answer as long as the budget lasts
+        goes_on: true                           its answer while the budget lasts
         counted_by: [count_try]                 actions that use the budget up
-        refilled_by: [reset_tries]              actions that give it back
+        refilled_by: [reset_tries]              actions that refill it
     actor_events: [TEXT_DELTA]              events from outside that an actor sends, not a person
     person_actors: [ask_person]             actors that end because a person has answered
     raises: {begin_turn: [TICK]}            events that a bound action may raise; `sends:` the same for sent ones
-    context: {tries: [0, 3], mode: {values: [fast, slow]}}   values of context fields: whole numbers from, to; or all
-    outcomes: {judge: {approved: {verdict: go}, silent: null}}   how an actor ends well: each outcome with its output
-    failures: {judge: {busy: {code: rate_limited}}}              how it fails: each failure with its error
+    context: {tries: [0, 3], mode: {values: [fast, slow]}}   values of context fields: a range of integers, or a list
+    outcomes: {judge: {approved: {verdict: go}, silent: null}}   an actor's successful ends: each with its output
+    failures: {judge: {busy: {code: rate_limited}}}              an actor's failures: each with its error
     leads_to: {cancelling: [cancelled]}     states that follow a state, if actors end and timers fire
     accepted: {cycles: "why it may fail"}   properties whose failure is known, each with its reason
-    answers: {has_grown: true}              of a monitor, and alone there: how guards answer that read data
+    answers: {has_grown: true}              only for a monitor: answers of its guards that read data
 
 and for `permissions` (`rawko.proving.permissions`):
 
-    agents: {author: [developer]}           who an invocation runs: names, or a parameter of the agent's file:
+    agents: {author: [developer]}           agents that an invocation runs: names, or a parameter of the agent's file:
       reviews: {parameter: reviewers, default: [reviewer]}
     approvals: [PUBLISH, ask_editor]        events and actors by which a person approves what was done before
-    untrusted: [read, mcp__web__*]          tools that read untrusted content, and nothing else
-    outside: [mcp__mail__send]              tools that write outside; in both lists: both
-    inside: ["bash(git status *)"]          tools that do neither; of a rule with a pattern: the calls that it allows
+    untrusted: [read, mcp__web__*]          tools that read untrusted content and do not write outside
+    outside: [mcp__mail__send]              tools that write outside; a tool in both lists does both
+    inside: ["bash(git status *)"]          tools that do neither; for a rule with a pattern: the calls that it allows
 
-It stands beside the chart as `NAME.bounds.yml`, or is named by `--bounds`.
+    The file is `NAME.bounds.yml` beside the chart, or is given by `--bounds`.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ KEYS = (
 BUDGET_KEYS = ("guard", "goes_on", "counted_by", "refilled_by")
 MAX_BYTES = 1_000_000
 MAX_VALUES = 1_000
-"""Of one context field."""
+"""Most values of one context field."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedAgents:
-    """Who an invocation runs: agents by name; or those that a parameter of the agent's file names, which are `names`
-    where it names none."""
+    """The agents that an invocation runs: `names`; or those in a parameter of the agent's file, where `names` is the
+    parameter's default."""
 
     names: tuple[str, ...]
     parameter: str = ""
@@ -82,7 +82,7 @@ class NamedAgents:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a bounds file says; see the module."""
+    """The content of a bounds file; see the module."""
 
     budgets: tuple[Budget, ...] = ()
     actor_events: frozenset[str] = frozenset()
@@ -106,7 +106,7 @@ NO_BOUNDS = Bounds()
 
 
 def without_endings(bounds: Bounds) -> Bounds:
-    """The bounds without outcomes and failures: each invocation ends somehow."""
+    """The bounds without outcomes and failures: each invocation then ends with an unknown result."""
     return replace(bounds, outcomes={}, failures={})
 
 
@@ -117,10 +117,10 @@ def bounds_beside(chart: Path) -> Path | None:
 
 
 def read_bounds(path: Path) -> Bounds:
-    """The bounds of a file.
+    """Read the bounds in a file.
 
     Raises:
-        BoundsError: It cannot be read, is not YAML, or holds something else.
+        BoundsError: The file cannot be read, is not YAML, or has unknown content.
     """
     try:
         if is_pipe(path):

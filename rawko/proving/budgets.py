@@ -1,10 +1,10 @@
-"""Budgets: guards that end a cycle, with the actions that use each of them up or give it back.
+"""Budgets: guards that end a cycle, with the actions that use each of them up or refill it.
 
 {guard: has_tries_left, goes_on: true, counted_by: [count_try], refilled_by: [reset_tries]}
 
-asked and counted in a round, not refilled      the round ends after finitely many times
-asked, but not counted                          it may go on for ever: nothing is used up
-asked, counted and refilled                     it may go on for ever
+evaluated and counted in a round, not refilled      the round ends after finitely many times
+evaluated, but not counted                          it may repeat for ever: nothing is used up
+evaluated, counted and refilled                     it may repeat for ever
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Budget:
     """One guard that ends cycles.
 
     Attributes:
-        goes_on: Its answer as long as the budget lasts; None: either.
-        counted_by: Actions that use it up; empty: each question does.
-        refilled_by: Actions after which it lasts again.
+        goes_on: Its answer while the budget lasts; None: either answer.
+        counted_by: Actions that use it up; empty: each evaluation does.
+        refilled_by: Actions that refill it.
     """
 
     guard: str
@@ -33,7 +33,7 @@ class Budget:
 
 
 class Spending(NamedTuple):
-    """Budgets of one step, as bits by their place in the bounds."""
+    """The effects of one step on budgets, as bits by their index in the bounds."""
 
     asked: int = 0
     counted: int = 0
@@ -41,7 +41,7 @@ class Spending(NamedTuple):
 
     @property
     def ends(self) -> bool:
-        """Whether it cannot be repeated for ever."""
+        """Whether the step can be repeated only finitely many times."""
         return bool(self.asked & self.counted & ~self.refilled)
 
 
@@ -49,7 +49,7 @@ NO_SPENDING: Final = Spending()
 
 
 class Budgets:
-    """The budgets of a chart."""
+    """All budgets of a chart."""
 
     def __init__(self, budgets: Sequence[Budget]) -> None:
         self._by_guard: dict[str, list[tuple[int, Budget]]] = {}
@@ -64,7 +64,7 @@ class Budgets:
                 self._refilled[name] = self._refilled.get(name, 0) | bit
 
     def spending(self, answers: Iterable[tuple[str, bool]], actions: Iterable[str]) -> Spending:
-        """What questions and actions of one step do to the budgets."""
+        """The effects of the guards and actions of one step on the budgets."""
         if not self._by_guard:
             return NO_SPENDING
         asked = counted = refilled = 0

@@ -1,16 +1,16 @@
-"""What is known of data: context fields whose values are few, and what an actor's end gives. Guards and actions that
-read no more are called, and their answers are known.
+"""Known data: context fields with few values, and the results of actors. Guards and actions that read only known data
+are called, so that their results are known as well.
 
     context: {tries: [0, 3]}        tries is 0, 1, 2 or 3
     outcomes: {judge: {approved: {verdict: go}}}
-    is_approved                     reads event.output.verdict: after `approved` it is called, and answers
-    has_tries_left                  reads tries alone: it is called, and answers
-    is_good                         reads another field, or the event: true and false
+    is_approved                     reads event.output.verdict: called after `approved`, its answer is known
+    has_tries_left                  reads only tries: called, its answer is known
+    is_good                         reads another field, or the event: may be true or false
     count_try                       assign(tries=context.tries + 1): 0 -> 1 -> 2 -> 3, and then beyond its bounds
-    record                          reads another field: tries may be anything afterwards
+    record                          reads another field: tries may have any value afterwards
 
-Functions are called only where the caller trusts them, each twice with frozen values; one that raises or answers
-differently is told, and counts as unknown.
+    Functions are called only where the caller trusts them, each twice with frozen values. A function that raises, or
+    returns different results, is reported and counts as unknown.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ from rawko.proving.bounding.known import KnownEvent, KnownFields, Reads, Unread,
 
 Value = str | int | float | bool | None
 UNKNOWN: Final = object()
-"""A value of which nothing is known but its bounds."""
+"""A value that is known only to be one of its bounds."""
 
 
 class OutOfBounds(BaseException):
-    """An action sets a field to a value that the bounds do not have. Not an `Exception`: see `script.Repeated`."""
+    """An action sets a field to a value that is not in the bounds. Not an `Exception`: see `script.Repeated`."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
 
 class BoundedContext:
-    """The bounded context fields of one chart, and what its functions make of them.
+    """The bounded context fields of one chart, and the results of its functions on them.
 
     Args:
-        values: Of each field, in order.
-        functions: The chart's own; None: none is called.
-        endings: How its invocations end.
+        values: The values of each field, in order.
+        functions: The chart's own; None: no function is called.
+        endings: The known ends of its invocations.
 
     Attributes:
-        problems: What was noticed of functions: they raise, or answer differently.
-        computed: Guards that were answered. free: guards that were not, at some time.
-        reads: What functions have read.
-        known_fields: All fields of the chart's context model; None: it is not known.
+        problems: Messages about functions that raise, or return different results.
+        computed: Guards whose answer was computed. free: guards whose answer was unknown at least once.
+        reads: Data that functions have read.
+        known_fields: All fields of the chart's context model; None where the model is unknown.
     """
 
     def __init__(
@@ -78,19 +78,19 @@ class BoundedContext:
 
     @property
     def answers_guards(self) -> bool:
-        """Whether `answer` can know anything."""
+        """Whether `answer` can ever know an answer."""
         return bool(self.values or self._ends)
 
     @property
     def count(self) -> int:
-        """Of all combinations of values."""
+        """Number of combinations of values."""
         count = 1
         for values in self.values.values():
             count *= len(values)
         return count
 
     def answer(self, guard: str, fields: Mapping[str, Any], event: Event) -> bool | None:
-        """What a guard says, as a skeleton calls it; None: it may be true or false."""
+        """The answer of a guard, called as in a skeleton; None: it may be true or false."""
         call = self._guards.get(guard)
         if call is None or not self.answers_guards:
             return None
@@ -99,17 +99,17 @@ class BoundedContext:
         return None if answer is UNKNOWN else bool(answer)
 
     def computed_answer(self, call: d.GuardCall, fields: Mapping[str, Any]) -> bool | None:
-        """What a condition says of the fields alone; None: it reads more."""
+        """Whether a condition holds, from the bounded fields only; None: it reads other data."""
         if not self.values:
             return None
         answer = self._result("guard", call.name, call.arguments, fields, KnownEvent({}, self.reads), bool)
         return None if answer is UNKNOWN else bool(answer)
 
     def changes(self, action: d.Action, fields: Mapping[str, Any], event: Event) -> dict[str, Any]:
-        """What an action sets: a value of each field that it changes, UNKNOWN where it may be any.
+        """The changes of an action: a value for each bounded field that it sets, UNKNOWN where it may have any value.
 
         Raises:
-            OutOfBounds: See there.
+            OutOfBounds: A value is not in the field's bounds.
         """
         if not self.values:
             return {}
@@ -127,7 +127,7 @@ class BoundedContext:
         return found
 
     def _first(self, chart: d.Chart) -> dict[str, Any]:
-        """The values with which the chart begins, where its context model says so; UNKNOWN for all others."""
+        """The initial values in the chart's context model; UNKNOWN for fields without one."""
         known: Mapping[str, Any] = {}
         if chart.context is not None and self._functions is not None:
             from rawko.interpreter.data.context_model import context_model
@@ -155,7 +155,7 @@ class BoundedContext:
         return found
 
     def _known(self, event: Event) -> KnownEvent:
-        """An event of a skeleton, which has the name of an ending in place of its value, as functions read it."""
+        """A skeleton's event, which has an ending's name in place of its value, as the event that functions read."""
         if self._ends:
             for field in FIELDS.values():
                 ending = event.data.get(field)
@@ -176,7 +176,7 @@ class BoundedContext:
         event: KnownEvent,
         read: Callable[[Any], Any],
     ) -> Any:
-        """The result of a function, called twice; UNKNOWN where it cannot be known."""
+        """The result of a function, which is called twice; UNKNOWN where it cannot be known."""
         if self._functions is None or name not in self._functions.names(kind):
             return UNKNOWN
         function = self._functions.get(kind, name)
@@ -190,12 +190,12 @@ class BoundedContext:
             return UNKNOWN
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001 - a function of the project: what it raises is told, SystemExit, too
+        except BaseException as error:  # noqa: BLE001 - the project's function may raise anything, even SystemExit
             if not reads.is_unread:
                 when = f" after {self._ending}" if self._ending else ""
                 self.problems[f"{kind} {name!r} raises {type(error).__name__}{when}: {error}"] = None
             return UNKNOWN
-        if reads.is_unread:  # the function has caught the end of its call
+        if reads.is_unread:  # the function has caught the exception about an unknown value
             return UNKNOWN
         if results[0] != results[1]:
             self.problems[f"{kind} {name!r} answers differently for the same values"] = None
@@ -219,7 +219,7 @@ class BoundedContext:
 
 
 def _literal(value: Any) -> Any:
-    """A value that a field is set to; one that is no plain value, and so none of the bounds', as what it is."""
+    """A value that an action sets; a list or mapping, which no bounds contain, as a `_NoPlainValue`."""
     if isinstance(value, str | int | float | bool | None):
         return value
     return _NoPlainValue("a mapping" if is_known_mapping(value) else cut_line(repr(value), 80))
@@ -227,7 +227,7 @@ def _literal(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _NoPlainValue:
-    """In place of a list or mapping: equal to none of the values of bounds."""
+    """Stands for a list or mapping; equal to no value of the bounds."""
 
     text: str
 
@@ -260,7 +260,7 @@ def _atoms(guard: d.Guard) -> Iterator[d.GuardCall]:
 
 
 def chosen(name: str, values: Sequence[Value], ask: Callable[[str], bool]) -> Value:
-    """One of the values, by questions: "tries is 0"? "tries is 1"? ..., else the last."""
+    """One of the values, chosen by answers to "tries is 0", "tries is 1" and so on; the last one if all are false."""
     for value in values[:-1]:
         if ask(f"{name} is {value!r}"):
             return value

@@ -1,12 +1,12 @@
-"""Contracts as invariants: the `always` conditions of states, wherever their functions can be computed.
+"""Contracts as invariants: checks the `always` conditions of states whose functions can be computed.
 
-    always: not in_state('open') or in_state('lit')     known of every configuration
-    always: tries_are_few                               known where the bounds have the fields that it reads
-    always: history_is_sorted                           reads other data: named, and not checked
-    before: is_paired                                   asked within a microstep: named, and not checked
+always: not in_state('open') or in_state('lit')     known in every configuration
+always: tries_are_few                               known where the bounds have the fields that it reads
+always: history_is_sorted                           reads other data: named, and not checked
+before: is_paired                                   evaluated within a microstep: named, and not checked
 
-As in a run, they are asked after every microstep, and of all states that are active then. A run rolls back a macrostep
-that breaks one; the exploration, which has no contracts, goes on.
+As in a run, conditions are evaluated after every microstep, for all states that are active then. A run rolls back a
+macrostep that breaks one; the exploration ignores contracts and continues.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from rawko.proving.outcomes import Outcome
 
 NAME: Final = "contracts"
 MAX_CONFIGURATIONS: Final = 50_000
-"""Each is looked at by itself: conditions may speak of any region."""
+"""Most configurations to check; each is checked separately, because conditions may depend on any region."""
 
 
 def has_contracts(chart: d.Chart) -> bool:
-    """Whether any state or transition has one."""
+    """Whether any state or transition has a contract."""
     return any(one.contract for one in chart.states.values()) or any(one.contract for one in chart.transitions)
 
 
@@ -95,13 +95,13 @@ def _other_conditions(chart: d.Chart) -> Iterator[d.Guard]:
 
 @dataclass(slots=True)
 class _Invariants:
-    """The conditions that may be computed, and what became of them.
+    """The conditions that may be computed, and the results of checking them.
 
     Attributes:
         conditions: By state.
-        never: Those that only functions can answer, where no context field is bounded.
-        unknown: Those that could not be computed at some time.
-        broken: What was broken first, with the outcome of that run.
+        never: Conditions that need a function, where no context field is bounded.
+        unknown: Conditions that could not be computed at least once.
+        broken: The first broken condition, with the outcome of its run.
     """
 
     chart: d.Chart
@@ -124,12 +124,12 @@ class _Invariants:
             yield from ((state, one) for one in every)
 
     def look(self, steps: Steps, outcome: Outcome, is_done: bool) -> None:
-        """Hear of one run."""
+        """Check the conditions after each microstep of one run."""
         if self.broken or outcome.problem:
             return
         last = max((place for place, step in enumerate(steps) if step.plan is not None), default=-1)
         for place, step in enumerate(steps):
-            if step.plan is None or (is_done and place == last):  # a machine that has finished asks no more
+            if step.plan is None or (is_done and place == last):  # a finished machine evaluates no contract
                 continue
             fields = steps.fields[place]
             for name in step.plan.target.names:
@@ -152,7 +152,7 @@ def _asks_states(condition: d.Guard) -> bool:
 
 
 def _truth(condition: d.Guard, active: Any, fields: Mapping[str, Any], data: BoundedContext) -> bool | None:
-    """Whether a condition holds; None: that is not known."""
+    """Whether a condition holds; None: unknown."""
     if isinstance(condition, d.InState):
         return condition.state in active
     if isinstance(condition, d.Constant):

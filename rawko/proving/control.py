@@ -1,11 +1,11 @@
-"""One macrostep as a pure function of control: all its outcomes, whatever the data says. Each is worked out once.
+"""One macrostep as a pure function of control: all its outcomes, for any data. Each is computed once.
 
-    control      (active states, history records, eventless transitions that came to nothing), as a number
-    outcomes     (control, event) -> one `Outcome` per way in which guards can answer
+    control      (active states, history records, eventless transitions that were not enabled), as a number
+    outcomes     (control, event) -> one `Outcome` per combination of the guards' answers
 
 The macrostep is the interpreter's own (`rawko.interpreter.stepping`), on a chart without data (`skeleton`). Its guards
 ask a `Script`: the first run answers each new question with true, the next run changes the last answer that was true,
-and so on until all answers were given. One guard has one answer as long as neither event nor data changes.
+and so on until all combinations were run. A guard keeps its answer as long as neither event nor data changes.
 
     E: [g] a; [h] b      g -> a      not g, h -> b      not g, not h -> nothing
 """
@@ -47,31 +47,31 @@ from rawko.proving.script import Repeated, Script, scripted_bindings, settled
 from rawko.proving.skeleton import NotProvable, skeleton
 
 MAX_OUTCOMES: Final = 1024
-"""Ways of one macrostep; a chart with more is not explored to its end."""
+"""Most outcomes of one macrostep; a chart with more is not explored completely."""
 MICROSTEPS: Final = 120
-"""Microsteps of one macrostep: one that takes more ends, if at all, by what its data comes to."""
+"""Most microsteps of one macrostep; whether a longer one ends depends on its data."""
 
 
 class TooManyChoices(ValueError):
-    """One macrostep can go in more than MAX_OUTCOMES ways."""
+    """One macrostep has more than MAX_OUTCOMES outcomes."""
 
 
 class ControlStep:
     """The macrosteps of one chart without its data.
 
     Attributes:
-        chart: The skeleton that is stepped.
+        chart: The skeleton that takes the steps.
         invocations: Ids, by bit.
         controls: By number.
-        endings: How invocations end, as the bounds name it.
+        endings: The known ends of invocations, from the bounds.
         beyond: Context fields that have left their bounds, each with its value.
         on_run: Called after each run, with its microsteps, its outcome and whether the machine has finished.
-        taken: Indexes of all transitions that were taken so far. Outcomes that differ only in answers and transitions
-            are kept as one; this has the transitions of all of them.
+        taken: Indices of all transitions taken so far. Outcomes that differ only in answers and transitions are
+            merged into one; this has the transitions of all of them.
 
     Args:
-        heard: What monitors listen to: outcomes then have traces.
-        data: In place of the context that the bounds and the functions make.
+        heard: The events that monitors receive; if there are any, outcomes have traces.
+        data: Used in place of the context from bounds and functions.
 
     Raises:
         NotProvable: See `skeleton`.
@@ -115,7 +115,7 @@ class ControlStep:
         machine = self._machine
         work = machine.work
         assert work is not None
-        configuration = machine.node and machine.node.configuration  # None while the first values are chosen
+        configuration = machine.node and machine.node.configuration  # None while the initial values are chosen
         internal = tuple(event.name for event in machine.internal or ())
         raised = tuple(event.name for event in work.raised)
         history = tuple(sorted(machine.history.items()))
@@ -123,18 +123,18 @@ class ControlStep:
         return (configuration, history, internal, raised, entered, machine.event.name, len(work.staged))
 
     def names(self, control: int) -> tuple[str, ...]:
-        """Active states, by depth and name."""
+        """Active states, by depth, then by name."""
         return self.controls[control].node.names
 
     def initial(self) -> tuple[Outcome, ...]:
-        """Ways in which the machine can start."""
+        """The outcomes of starting the machine."""
         return self._all(lambda: self._run(None, None))
 
     def outcomes(self, control: int, event: str, ending: str = "") -> tuple[Outcome, ...]:
-        """Ways in which an event can be processed, or not be taken.
+        """The outcomes of processing an event, which may also not be taken.
 
         Args:
-            ending: Its name, where the event is the end of an invocation for which the bounds name some.
+            ending: Name of the ending, where the event is the end of an invocation with endings in the bounds.
 
         Raises:
             TooManyChoices: There are more than MAX_OUTCOMES.
@@ -146,16 +146,16 @@ class ControlStep:
         return found
 
     def worked_out(self) -> Iterator[tuple[int, str, str, tuple[Outcome, ...]]]:
-        """All that `outcomes` has found so far: control, event, name of an ending, and outcomes."""
+        """All results of `outcomes` so far: control, event, name of the ending, and outcomes."""
         for (control, event, ending), found in self._outcomes.items():
             yield control, event, ending, found
 
     def every_initial(self) -> tuple[Outcome, ...]:
-        """As `initial`, with those that differ only in answers and transitions."""
+        """As `initial`, without merging outcomes that differ only in answers and transitions."""
         return self._all(lambda: self._run(None, None), is_merged=False)
 
     def every_outcome(self, control: int, event: str, ending: str = "") -> tuple[Outcome, ...]:
-        """As `outcomes`, with those that differ only in answers and transitions; worked out again at each call.
+        """As `outcomes`, without merging outcomes that differ only in answers and transitions; computed at each call.
 
         Raises:
             TooManyChoices: There are more than MAX_OUTCOMES.
@@ -163,7 +163,7 @@ class ControlStep:
         return self._all(lambda: self._run(control, event, ending), is_merged=False)
 
     def listens(self, control: int, event: str) -> bool:
-        """Whether an event can change anything there."""
+        """Whether the event can change anything in this control."""
         node = self.controls[control].node
         return bool(self.program.rows(node, self.structure.event_key(event)).rows or self.program.rows(node, None).rows)
 
@@ -304,7 +304,7 @@ class ControlStep:
         is_done: bool,
         data: tuple[Any, ...],
     ) -> int:
-        """The number of a control."""
+        """The number of a control; a new one where it was not seen before."""
         key = (configuration, history, idle_choice, is_done, data)
         found = self._numbers.get(key)
         if found is None:
@@ -314,7 +314,7 @@ class ControlStep:
 
 
 def _check_finalize(chart: Chart, bounds: Bounds) -> None:
-    """Raises NotProvable where an action under `finalize`, which is left out, raises or sends events by the bounds."""
+    """Raises NotProvable where an action under `finalize`, which is not explored, raises or sends events."""
     for invoke in (invoke for state in chart.states.values() for invoke in state.invoke):
         for action in flat(invoke.finalize):
             if isinstance(action, CallAction) and {action.name} & {*bounds.raises, *bounds.sends}:
@@ -325,7 +325,7 @@ def _check_finalize(chart: Chart, bounds: Bounds) -> None:
 
 
 def _payload(name: str, ending: str) -> dict[str, str]:
-    """The name of an ending stands for its value: only functions read that."""
+    """The event's payload: the name of the ending in place of its value, which only functions read."""
     if not ending:
         return {}
     kind: EndKind = "done" if name.startswith("done.") else "error"

@@ -1,4 +1,4 @@
-"""What is found of a property: the verdict, why, and the shortest way to a counterexample."""
+"""The finding about a property: verdict, reason, and the shortest path to a counterexample."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MAX_NAMED: Final = 12
 
 
 class Verdict(StrEnum):
-    """What is known of a property. ACCEPTED: not proved, and the bounds file says why that may be. VOID: the chart has
-    nothing that it speaks of."""
+    """The result for a property. ACCEPTED: not proved, and the bounds file gives a reason. VOID: the chart has nothing
+    that the property is about."""
 
     PROVED = "proved"
     REFUTED = "refuted"
@@ -30,12 +30,12 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A use of a tool on the way of a counterexample.
+    """A use of a tool on the path of a counterexample.
 
     Attributes:
-        after: So many steps of the way come before it.
-        agent: Who uses it; "" for the machine itself.
-        does: What it comes to, in one or two words, for programs; `text`: in a sentence.
+        after: Number of steps of the path before it.
+        agent: The agent that uses it; "" for the machine itself.
+        does: Its kind, in one or two words, for programs; `text`: the same in a sentence.
     """
 
     after: int
@@ -50,13 +50,13 @@ class Finding:
     """A property with its verdict.
 
     Attributes:
-        text: One sentence that says why.
-        way: What happens from the start, for a counterexample; the shortest one. Empty without one.
+        text: One sentence with the reason.
+        way: The shortest path from the start to a counterexample; empty without one.
         end: Active states after it.
-        round: Active states of the cycle that follows the way, one tuple each: there its steps begin.
-        turns: The steps of that cycle, in order; the last one leads to where the way ends.
-        places: In the chart, where the finding is about some.
-        uses: Of tools, along the way.
+        round: Active states of each step's source in the cycle that follows the path, one tuple each.
+        turns: The steps of that cycle, in order; the last one leads to the end of the path.
+        places: Positions in the chart, where the finding is about some.
+        uses: Uses of tools, along the path.
     """
 
     property: str
@@ -71,7 +71,7 @@ class Finding:
 
 
 def accepted_by(bounds: Bounds, finding: Finding) -> Finding:
-    """The finding, marked where it is not proved and the bounds say why that may be."""
+    """The finding; marked as accepted if it is not proved and the bounds give a reason."""
     reason = bounds.accepted.get(finding.property)
     if reason is None or finding.verdict not in (Verdict.REFUTED, Verdict.UNDETERMINED):
         return finding
@@ -99,11 +99,11 @@ def refuted(
     cycle: Sequence[int] = (),
     keep: Callable[[Label], bool] = lambda label: True,
 ) -> Finding:
-    """A finding with its way.
+    """A REFUTED finding with its path and cycle.
 
     Args:
         cycle: Numbers of the states of a cycle, of which the first is `state`.
-        keep: Labels of which its steps are.
+        keep: Tells which labels the cycle's steps may have.
     """
     round_ = tuple(found.names(number) for number in cycle)
     way = tuple(found.way_to(state))
@@ -113,7 +113,7 @@ def refuted(
 def turns_of(
     found: Exploration, cycle: Sequence[int], keep: Callable[[Label], bool]
 ) -> tuple[tuple[Move, Outcome], ...]:
-    """The steps of a cycle; where several lead the same way, the one that uses up the fewest budgets."""
+    """The steps of a cycle; of several between the same states, the one that uses up the fewest budgets."""
     steps: list[tuple[Move, Outcome]] = []
     for source, target in zip(cycle, [*cycle[1:], *cycle[:1]], strict=True):
         possible = [one for one in found.labels_between(source, target) if keep(one)]

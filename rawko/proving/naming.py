@@ -1,4 +1,4 @@
-"""Names in a bounds file that its chart does not have: believed silently, they would weaken a proof."""
+"""Names in a bounds file that its chart does not have: ignored silently, they would weaken a proof."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rawko.proving.system import ControlSystem
 
 
 def unknown_names(system: ControlSystem, properties: Collection[str]) -> Iterator[str]:
-    """One sentence for each name that means nothing, with the nearest one.
+    """One sentence for each unknown name, with the nearest known one.
 
     Args:
-        properties: The names that may stand under `accepted`, beside those of monitors.
+        properties: The names that `accepted` may have, besides those of monitors.
     """
     bounds = system.bounds
     asked = guard_names(system.step.chart)
@@ -37,7 +37,7 @@ def unknown_names(system: ControlSystem, properties: Collection[str]) -> Iterato
         yield f"answers names {', '.join(map(repr, sorted(bounds.answers)))}; only bounds of a monitor may have answers"
     states = {name for name, others in bounds.leads_to.items() for name in (name, *others)}
     yield from _unknown("leads_to", states, system.source.states, "states")
-    said = [name for name in bounds.accepted if not name.startswith(PREFIX)]  # of monitors that are not asked for now
+    said = [name for name in bounds.accepted if not name.startswith(PREFIX)]  # monitors may not be part of this proof
     yield from _unknown("accepted", said, properties, "properties")
 
 

@@ -1,4 +1,4 @@
-"""One way in which a macrostep can go, and where a machine stands, as data."""
+"""One outcome of a macrostep, and the control state of a machine, as data."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ BEYOND: Final = "beyond bounds"
 
 Answers: TypeAlias = tuple[tuple[str, bool], ...]
 Change: TypeAlias = tuple[str, str, float] | str
-"""A timer set: (id, event, delay in seconds or UNKNOWN_DELAY); or the id of one that is cancelled."""
+"""A timer that is set: (id, event, delay in seconds or UNKNOWN_DELAY); or the id of one that is cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One way in which a macrostep can go.
+    """One outcome of a macrostep.
 
     Attributes:
-        control: Afterwards; that of before, where there is a problem.
-        stopped, started: Invocations, as bits by `ControlStep.invocations`; those stopped are stopped first.
+        control: Number of the control afterwards; of the one before, where there is a problem.
+        stopped, started: Invocations, as bits by `ControlStep.invocations`; stopping comes first.
         timers: Changes of timers, in order.
         sent: Events that the machine sends to itself, in order.
         answers: Guards that were asked, in order, each with its answer.
         computed: Guards that were called, in order, each with its answer.
-        transitions: Taken, by index, in order.
-        is_still: No state was left or entered.
+        transitions: Indices of the taken transitions, in order.
+        is_still: No state was exited or entered.
         problem: CYCLE (an eventless cycle that no data ends), ROUND (one that changes data and asks guards: it may
             end), LONG (more than MICROSTEPS), UNHANDLED, BEYOND (the bounds of a context field), or "".
-        trace: What monitors hear of it.
-        spending: Budgets that were asked, counted and refilled; of a ROUND: within the round.
+        trace: The events that monitors receive.
+        spending: Budgets that were evaluated, counted and refilled; for a ROUND: within the round.
     """
 
     control: int
@@ -60,7 +60,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """Where a machine stands, without its data."""
+    """The control state of a machine: everything but its data."""
 
     node: Node
     history: tuple[tuple[int, tuple[int, ...]], ...]
@@ -70,12 +70,12 @@ class Control:
 
 
 def bare(outcome: Outcome) -> Outcome:
-    """What an outcome comes to, however guards answered; its trace stays."""
+    """The outcome without answers and transitions; outcomes equal in this are merged. The trace stays."""
     return replace(outcome, answers=(), transitions=(), computed=())
 
 
 def staged(work: Transaction) -> tuple[list[Change], list[str]]:
-    """Changes of timers, and events sent to itself, that a macrostep leaves."""
+    """The changes of timers, and the events sent to itself, at the end of a macrostep."""
     changes: list[Change] = []
     queue = _Queue()
     for change in work.staged:
@@ -91,7 +91,7 @@ def staged(work: Transaction) -> tuple[list[Change], list[str]]:
 
 
 class _Queue:
-    """In place of an agenda: notes the events that are put into it."""
+    """Used in place of an agenda: collects the names of the events that are pushed."""
 
     def __init__(self) -> None:
         self.sent: list[str] = []

@@ -1,9 +1,9 @@
-"""Ways through a chart: a shortest one to each state, or few that take every transition. Verdicts do not belong here.
+"""Paths through a chart: a shortest one to each state, or few that take every transition. Verdicts do not belong here.
 
-shortest      of each state of the chart, a shortest way to a configuration at rest in which it is active
-transitions   ways that together take every transition that is ever taken; one whose transitions others take is left out
-pairs         the same for every two transitions that are ever taken one after the other, in two steps
-simple        every way that comes to no configuration twice and cannot be longer
+shortest      for each state of the chart, a shortest path to a configuration in which it is active
+transitions   paths that together take every reachable transition; one whose transitions others take is left out
+pairs         the same for every two transitions that two successive steps can take
+simple        every path that visits no configuration twice and cannot be extended
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Way: TypeAlias = tuple[tuple[Move, Outcome], ...]
 
 @dataclass(frozen=True, slots=True)
 class ChartPath:
-    """A way from the start, and the state or transition to which it was looked for."""
+    """A path from the start, and the state or transition that it is for."""
 
     goal: str
     way: Way
@@ -32,17 +32,17 @@ class ChartPath:
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """What was found, and one sentence for each state or transition without a path."""
+    """The paths found, and one sentence for each state or transition without a path."""
 
     paths: tuple[ChartPath, ...]
     missing: tuple[str, ...] = ()
 
 
 def shortest_paths(found: Exploration, to: Sequence[str] = ()) -> Paths:
-    """A shortest path to each state, in the order in which an exploration finds them.
+    """A shortest path to each state, in the order of the exploration.
 
     Args:
-        to: Names of states; all of the chart where empty.
+        to: Names of states; empty: all states of the chart.
     """
     structure = found.system.step.structure
     wanted = list(to or (name for i, name in enumerate(structure.names) if not structure.is_history[i]))
@@ -59,7 +59,7 @@ def shortest_paths(found: Exploration, to: Sequence[str] = ()) -> Paths:
 
 
 def transition_paths(found: Exploration) -> Paths:
-    """Paths that together take every transition; the longest ones are kept first."""
+    """Paths that together take every transition; the longest ones are chosen first."""
     first, problems = _first_steps(found)
     ways: dict[int, Way] = {}
     for index, (number, move, outcome) in first.items():
@@ -78,7 +78,8 @@ def transition_paths(found: Exploration) -> Paths:
 
 
 def _first_steps(found: Exploration) -> tuple[dict[int, tuple[int, Move, Outcome]], list[str]]:
-    """By transition the first state (-1: before the start), move and outcome that take it; and what was left out."""
+    """For each transition the first state (-1: before the start), move and outcome that take it; and messages about
+    states that were skipped."""
     system = found.system
     first: dict[int, tuple[int, Move, Outcome]] = {}
     problems: dict[str, None] = {}
@@ -107,7 +108,7 @@ def _first_steps(found: Exploration) -> tuple[dict[int, tuple[int, Move, Outcome
 
 
 def pair_paths(found: Exploration) -> Paths:
-    """Paths that together take every pair of transitions that two steps can take one after the other."""
+    """Paths that together take every pair of transitions that two successive steps can take."""
     ways: dict[tuple[int, int], Way] = {}
     states: dict[SystemState, int] = {found.state(number): number for number in range(len(found))}
     problems: dict[str, None] = {}
@@ -139,7 +140,7 @@ def pair_paths(found: Exploration) -> Paths:
 
 
 def simple_paths(found: Exploration) -> Paths:
-    """Every path that comes to no configuration twice and cannot go on so; the first `MAX_SIMPLE` of them."""
+    """Every path that visits no configuration twice and cannot be extended; the first `MAX_SIMPLE` of them."""
     paths: list[ChartPath] = []
     following: dict[SystemState, list[tuple[Move, Edge]]] = {}
     stack: list[tuple[Way, frozenset[SystemState], SystemState]] = [
@@ -163,13 +164,13 @@ def simple_paths(found: Exploration) -> Paths:
 
 
 MAX_SIMPLE: Final = 1_000
-"""Their number grows with the factorial of the states."""
+"""Most simple paths; their number grows with the factorial of the states."""
 
 
 def _edges(
     found: Exploration, state: SystemState, known: dict[SystemState, list[tuple[Move, Edge]]]
 ) -> list[tuple[Move, Edge]]:
-    """What can happen there and has no problem."""
+    """The possible moves with their edges, without those that have a problem."""
     edges = known.get(state)
     if edges is None:
         edges = known[state] = [one for one in found.system.edges(state) if not one[1].outcome.problem]

@@ -1,7 +1,8 @@
 """The built-in properties, and the verdict on each: proved, refuted or undetermined.
 
-A verdict is about the chart without its data: a guard may be true or false, whatever its function computes. So what is
-never reached is never reached by the real machine; a way that is shown needs the guards to answer as it says.
+A verdict is about the chart without its data: a guard may be true or false, whatever its function computes. A state
+that is never reached here is therefore never reached by the real machine; a path that is shown here is possible only if
+the guards answer as it says.
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ def reachable(found: Exploration) -> Finding:
 
 
 def reached(parts: Sequence[Exploration]) -> Finding:
-    """The verdict `reachable` on what is reached in some exploration of one system."""
+    """The verdict on `reachable`, from one or more explorations of the same system."""
     system = parts[0].system
     structure, taken = system.step.structure, system.step.taken
     active = set().union(*(one.compiled.packing.seen_active() for one in parts))
-    # A state that is left in the macrostep that enters it is never active at rest: a transition that is taken shows it.
+    # A state that is exited in the macrostep that enters it is in no configuration: a taken transition shows that it is
+    # reached.
     active |= {structure.source[t] for t in taken}
     active |= {a for t in taken for target in structure.targets[t] for a in (target, *structure.ancestors[target])}
     never = [n for i, n in enumerate(structure.names) if i not in active and not structure.is_history[i]]
@@ -51,7 +53,7 @@ def reached(parts: Sequence[Exploration]) -> Finding:
 
 
 def end(found: Exploration) -> Finding:
-    """From everywhere an end can be reached."""
+    """From every configuration an end can be reached."""
     structure = found.system.step.structure
     ends = _ends(found)
     if not any(final and structure.parent[i] == 0 for i, final in enumerate(structure.is_final)) and not ends:
@@ -65,7 +67,7 @@ def end(found: Exploration) -> Finding:
 
 
 def stuck(found: Exploration) -> Finding:
-    """No configuration in which nothing can ever happen, but for ends."""
+    """In every configuration but the ends something can happen."""
     if (endless := endless_macrostep(found)) is not None:
         return endless
     for number in idle_states(found):
@@ -76,7 +78,7 @@ def stuck(found: Exploration) -> Finding:
 
 
 def endless_macrostep(found: Exploration, name: str = "stuck") -> Finding | None:
-    """The first macrostep that never ends, as the property is refuted by it."""
+    """The first macrostep that never ends, as a finding that refutes the property."""
     for source, move, outcome in found.problems:
         if outcome.problem == CYCLE:
             text = f"{move}: a macrostep begins that never ends (an eventless cycle)"
@@ -85,7 +87,7 @@ def endless_macrostep(found: Exploration, name: str = "stuck") -> Finding | None
 
 
 def idle_states(found: Exploration) -> Iterator[int]:
-    """Numbers of states in which nothing can happen, but for ends and failing macrosteps; nearest first."""
+    """Numbers of states in which nothing can happen, without ends and states with failing macrosteps; nearest first."""
     failing = {source for source, _, _ in found.problems}
     offsets, targets, labels = found.offsets, found.targets, found.labels
     moves = [bool(label.flags & TAKEN) for label in found.kinds]
@@ -153,7 +155,7 @@ def _endless_cycle(found: Exploration) -> list[int] | None:
 def _endless_round(found: Exploration) -> tuple[int, Move, Outcome] | None:
     """An eventless round that no budget ends.
 
-    Rounds of one macrostep may follow each other: they are looked at as loops of one place.
+    Rounds of one macrostep may follow each other, so they are treated as loops at one place.
     """
     together: dict[tuple[int, Move], list[Outcome]] = {}
     for source, move, outcome in found.rounds:
@@ -181,7 +183,7 @@ def errors(found: Exploration) -> Finding:
 
 
 def cancel(found: Exploration) -> Finding:
-    """From everywhere CANCEL leads to an end, without any further event of a person."""
+    """From every configuration CANCEL leads to an end, without a further event of a person."""
     if CANCEL not in found.system.events:
         return Finding("cancel", Verdict.VOID, "the chart names no event CANCEL")
     if not found.is_complete:
@@ -220,14 +222,14 @@ __all__ = ["PROPERTIES", "Finding", "Verdict", "check_properties"]
 def check_properties(
     found: Exploration, names: Iterable[str] = (), monitors: Iterable[MonitorStep] = ()
 ) -> list[Finding]:
-    """Verdicts on the named properties, or on all, and on monitors; those that the bounds accept are marked."""
+    """Verdicts on the named properties, or on all by default, and on monitors; accepted ones are marked."""
     findings = [PROPERTIES[name](found) for name in tuple(names) or asked_by_default(found.system)]
     findings += [check_monitor(found, monitor) for monitor in monitors]
     return [accepted_by(found.system.bounds, finding) for finding in findings]
 
 
 def asked_by_default(system: ControlSystem) -> tuple[str, ...]:
-    """Properties that a chart and its bounds speak of."""
+    """The properties that apply to the chart and its bounds."""
     spoken_of = {"leads_to": bool(system.bounds.leads_to), "contracts": has_contracts(system.source)}
     return tuple(name for name in PROPERTIES if spoken_of.get(name, True))
 
@@ -237,7 +239,7 @@ def _ends(found: Exploration) -> list[int]:
 
 
 def _first_cycle(graph: Graph) -> list[int] | None:
-    """A shortest cycle through the first state, as they were found, that lies on one."""
+    """A shortest cycle through the first state, in the order of the exploration, that is on a cycle."""
     if not graph.targets:
         return None
     alive = leading_to_cycles(graph)

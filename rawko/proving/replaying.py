@@ -1,7 +1,7 @@
-"""A way that the checker has found, taken again by a real `Interpreter`: its own queues, timers, invocations and clock.
+"""Takes a path of the checker again with a real `Interpreter`: with its own queues, timers, invocations and clock.
 
-The chart is the same one without data; its guards answer as the way says. Configuration and running invocations are
-compared after each step.
+The chart is the same one without data; its guards answer as recorded in the path. Configuration and running invocations
+are compared after each step.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rawko.proving.system import ControlSystem, Edge, Move, SystemState
 
 
 def replay(system: ControlSystem, way: Sequence[tuple[Move, Outcome]]) -> str:
-    """Take a way from the start again; "" where all was as the way says, else where and how it differed."""
+    """Take a path again from the start; "" where all steps agree, else the first difference."""
     if not way:
         return ""
     step = system.step
@@ -46,7 +46,7 @@ def replay(system: ControlSystem, way: Sequence[tuple[Move, Outcome]]) -> str:
         except LookupError as error:
             return f"step {number}, {move}: {error}"
         if outcome.problem == ROUND:
-            return ""  # the round goes on as long as data lets it: there is no end to compare
+            return ""  # how long the round repeats depends on data: there is no end to compare
         if outcome.problem:
             return f"step {number}, {move}: the interpreter has no problem with it"
         following = _follow(system, state, move, outcome)
@@ -65,7 +65,7 @@ def replay(system: ControlSystem, way: Sequence[tuple[Move, Outcome]]) -> str:
 
 
 class _Noting:
-    """A listener that notes what monitors would hear: the end of a step only where a state was left or entered."""
+    """A listener that records what monitors would hear: the end of a step only where a state was exited or entered."""
 
     def __init__(self, heard: Heard) -> None:
         self.heard = heard
@@ -81,7 +81,7 @@ class _Noting:
 
 
 def _happen(machine: Interpreter, move: Move) -> None:
-    """Raises LookupError where it cannot happen now."""
+    """Make the move happen. Raises LookupError where it is not possible now."""
     if move.kind == "start":
         machine.start()
         return
@@ -108,9 +108,9 @@ def _happen(machine: Interpreter, move: Move) -> None:
 
 def _follow(system: ControlSystem, state: SystemState, move: Move, outcome: Outcome) -> SystemState | None:
     edges: list[Edge] = system.initial() if move.kind == "start" else system.transition(state, move)
-    wanted = bare(outcome)  # of outcomes that differ in no more, an edge has only one
+    wanted = bare(outcome)  # outcomes that are equal in this are merged into one edge
     return next((edge.target for edge in edges if bare(edge.outcome) == wanted), None)
 
 
 def _nowhere() -> Hashable:
-    return object()  # never the same place twice: the way says when to stop
+    return object()  # never equal, so that no run counts as repeated: the path says where to stop

@@ -1,10 +1,10 @@
-"""Leads-to: wherever one state is active, one of some others follows, if actors end and timers fire.
+"""Leads-to: wherever a given state is active, one of some other states follows, if actors end and timers fire.
 
 leads_to: {cancelling: [cancelled]}
 
-a way to an end without any of them                       refuted
-a configuration that only a person's event leaves         refuted: a person need not act
-a cycle without them that no budget or person ends        undetermined: whether actors let it go on is not known
+a path to an end without any of them              refuted
+a configuration that only a person's event exits  refuted: a person need not act
+a cycle without them that no budget or person ends  undetermined: whether actors let it repeat is unknown
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rawko.proving.system import Move
 
 
 def leads_to(found: Exploration) -> Finding:
-    """Each state that the bounds file names under `leads_to` is followed by one of the states that it names."""
+    """Each state under `leads_to` in the bounds file is followed by one of the states listed for it."""
     wanted = found.system.bounds.leads_to
     if not wanted:
         return Finding("leads_to", Verdict.VOID, "the bounds file names no states under leads_to")
@@ -62,11 +62,11 @@ def _broken(found: Exploration, first: str, others: frozenset[str]) -> Finding |
 
 
 _Reached: TypeAlias = dict[int, tuple[int, Label] | None]
-"""Numbers of states, nearest first, each with the state and the step from which it was reached; None: it is a start."""
+"""Numbers of states, nearest first, each with the state and the label by which it was reached; None for a start."""
 
 
 def _reached(found: Exploration, starts: list[int], is_there: list[bool]) -> _Reached:
-    """States that follow a start before it has happened, and those in which it happens."""
+    """The states that can follow a start up to the first of the wanted states, which are included."""
     reached: _Reached = dict.fromkeys(starts)
     for number in (waiting := list(starts)):
         if is_there[number] or number >= found.expanded:

@@ -1,4 +1,4 @@
-"""Answers of guards in one run of a macrostep, and the functions that ask for them in place of a chart's own."""
+"""Answers of guards in one run of a macrostep, and the functions that use them in place of the chart's own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rawko.proving.skeleton import DATA, atoms
 
 
 class Repeated(BaseException):
-    """The macrostep is where it was, with data that nothing is known of, as then: all that follows was seen from there.
+    """The macrostep is again at an earlier place with unknown data, from which its continuations were explored.
 
     Not an `Exception`: it passes through the interpreter as an interruption does.
     """
@@ -27,17 +27,17 @@ class Repeated(BaseException):
 
 
 class Script:
-    """Answers of guards in one run of a macrostep: first those given, then true.
+    """The answers of guards in one run of a macrostep: first the given ones, then true.
 
     Args:
-        place: Where the macrostep stands, as a key.
+        place: Returns the current place of the macrostep, as a key.
         originals: See `skeleton`.
 
     Attributes:
         steps: Microsteps of the run so far.
         computed: Guards that were called, each with its answer.
-        places: Where questions were asked with nothing known of the data, in order; the last one repeats another where
-            the run does.
+        places: Places of the first questions after each change of data, in order; if the run repeats an earlier
+            place, that is the last one.
     """
 
     def __init__(self, place: Callable[[], Hashable], originals: Sequence[Action] = ()) -> None:
@@ -67,11 +67,11 @@ class Script:
         self.event = None
 
     def ask(self, name: str, event: Any) -> bool:
-        """The answer of a guard; the same one as before, where data and event are."""
+        """The answer of a guard; the same one as before, as long as data and event are the same."""
         if event is not self.event:
             self.event = event
             self.version += 1
-        if self.version != self.asked_version:  # nothing is known of this data
+        if self.version != self.asked_version:  # the first question about this version of the data
             self.asked_version = self.version
             here = (name, self.place())
             now = (len(self.answers), len(self.actions))
@@ -89,12 +89,12 @@ class Script:
         return found
 
     def change(self, name: str) -> None:
-        """An action has changed data: guards may answer otherwise from now on."""
+        """Note that an action has changed data: guards may answer differently from now on."""
         self.version += 1
         self.actions.append(name)
 
     def advance(self) -> bool:
-        """Go to the next answers; whether there are any."""
+        """Set up the next combination of answers; returns whether there is one."""
         given = [answer for _, answer in self.answers]
         while given and not given[-1]:
             given.pop()
@@ -106,8 +106,8 @@ class Script:
 
 
 def scripted_bindings(chart: Chart, bounds: Bounds, script: Script, data: BoundedContext) -> Bindings:
-    """Functions for a skeleton: guards answer, or ask; actions change data, and raise and send what the bounds say, or
-    do not."""
+    """Functions for a skeleton: guards answer or ask the script; actions change data, and raise or send the events of
+    the bounds if the script says so."""
     bindings = Bindings()
     for name in sorted(guard_names(chart)):
         bindings.add("guard", name, _guard(name, script, data))
@@ -150,7 +150,7 @@ def _action(
 
 
 def settled(changes: Mapping[str, Any], data: BoundedContext, script: Script, event: Any) -> dict[str, Any]:
-    """The changes with one value for each that is not known, as the script answers."""
+    """The changes, with one value chosen by the script for each unknown one."""
     return {
         name: chosen(name, data.values[name], lambda text: script.ask(text, event)) if value is UNKNOWN else value
         for name, value in changes.items()
@@ -158,7 +158,7 @@ def settled(changes: Mapping[str, Any], data: BoundedContext, script: Script, ev
 
 
 def guard_names(chart: Chart) -> set[str]:
-    """The guards that a skeleton asks, each with its arguments."""
+    """The guards of a skeleton, each with its arguments."""
     return {name for t in chart.transitions if t.guard is not None for name in atoms(t.guard)}
 
 

@@ -1,10 +1,10 @@
-"""A chart without its data: what is left is what decides which states are active.
+"""A chart without its data: only the parts that decide which states are active.
 
-    guard: has_agent(name=event.output.mode) and not is_done     stays, with two atoms that may be true or false
-    action: [record, {raise: TICK}]                              a change of unknown data, and the event TICK
-    after: {retry_delay: again}                                  a timer whose delay is not known
+guard: has_agent(name=event.output.mode) and not is_done     stays, with two atoms that may be true or false
+action: [record, {raise: TICK}]                              a change of unknown data, and the event TICK
+after: {retry_delay: again}                                  a timer with unknown delay
 
-Contracts, inputs, outputs and context are left out. States, transitions and their indexes stay as they are.
+Contracts, inputs, outputs and context are removed. States, transitions and their indices are unchanged.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from rawko.chart import definition as d
 from rawko.chart.expressions.formatting import format_guard
 
 DATA: Final = "data changes"
-"""Name of the action that stands for any change of data."""
+"""Name of the action in place of actions that change data."""
 UNKNOWN_MS: Final = 1e15
-"""Milliseconds that stand for a delay which a function computes."""
+"""Milliseconds in place of a delay that a function computes."""
 
 
 class NotProvable(ValueError):
-    """The chart uses something that the checker does not know."""
+    """The chart uses a feature that the checker does not support."""
 
 
 def skeleton(chart: d.Chart, originals: list[d.Action] | None = None) -> d.Chart:
-    """The chart with only what decides its configurations.
+    """The chart without its data.
 
     Args:
-        originals: Receives each action that changes data; its name is then followed by `#` and its place there.
+        originals: Receives each action that changes data; the action's name then ends with `#` and its index there.
 
     Raises:
         NotProvable: The chart has `errors: scxml`, or a `finalize` that raises or sends an event, or that may change

@@ -1,12 +1,12 @@
-"""A chart and its world, without data: what can happen in each state of the whole, and where it leads.
+"""A chart and its environment, without data: the possible moves in each state of the whole, and their targets.
 
-`transition(state, move)` is pure: it gives the states that follow, and changes nothing. The world is free:
+`transition(state, move)` is pure: it returns the following states and changes nothing. The environment is free:
 
     event      an event from outside that the chart names, at any time
-    done       an invocation in flight ends well; `error`: it fails or times out; `each`: one of its items has ended;
-               where the bounds name outcomes or failures, each of them is one
-    timer      the next one to be due: one that was set earlier with no longer a delay comes first
-    sent       an event that the machine sent to itself; the first of those that wait
+    done       a running invocation ends successfully; `error`: it fails or times out; `each`: one of its items has
+               ended; each outcome or failure in the bounds is a move of its own
+    timer      the next timer fires; one that was set earlier with a delay that is not longer comes first
+    sent       the first waiting event that the machine sent to itself
     failure    a guard or an action fails, where the chart names `error.execution`
 """
 
@@ -26,17 +26,17 @@ from rawko.proving.outcomes import UNKNOWN_DELAY, Outcome
 
 MoveKind: TypeAlias = Literal["start", "event", "done", "error", "each", "timer", "sent", "failure"]
 Waiting: TypeAlias = tuple[str, str, float]
-"""A timer that runs: (id, event, delay in seconds or UNKNOWN_DELAY)."""
+"""A running timer: (id, event, delay in seconds or UNKNOWN_DELAY)."""
 
 MAX_QUEUE: Final = 3
-"""Events to itself, and timers of one id, that may wait; more are not explored."""
+"""Most waiting events to itself, and most timers with one id; states with more are not explored."""
 
 _INTERNAL = ("after.", "done.", "error.", "each.", "rawko.")
 
 
 class Move(NamedTuple):
-    """Something that happens: its kind, its event's name, the invocation or timer that it ends, and the outcome or
-    failure with which the invocation ends, where the bounds name some."""
+    """One possible move: its kind, its event's name, the invocation or timer that ends, and the name of the outcome or
+    failure where the bounds have some."""
 
     kind: MoveKind
     event: str
@@ -59,12 +59,12 @@ class Move(NamedTuple):
 
 
 class SystemState(NamedTuple):
-    """The whole at rest between two macrosteps; hashable.
+    """The whole between two macrosteps; hashable.
 
     Attributes:
         control: See `ControlStep`.
-        running: Invocations in flight, as bits by `ControlStep.invocations`.
-        timers: In the order in which they were set; of one macrostep, the shortest first.
+        running: Running invocations, as bits by `ControlStep.invocations`.
+        timers: In the order in which they were set; those of one macrostep by delay.
         queue: Events that the machine has sent to itself, the first one first.
     """
 
@@ -76,19 +76,19 @@ class SystemState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One way in which a move can go: where it leads (None: too much would wait there, or a problem)."""
+    """One outcome of a move, with its target; None: too many events or timers would wait there, or it has a problem."""
 
     target: SystemState | None
     outcome: Outcome
 
 
 class ControlSystem:
-    """What can happen to a chart.
+    """The possible moves of a chart.
 
     Args:
-        bounds: What the chart itself does not say.
-        functions: The chart's own, to be called on the context fields that are bounded; None: none is called.
-        heard: What monitors listen to.
+        bounds: Facts that the chart itself does not contain.
+        functions: The chart's own, which are called on bounded context fields; None: no function is called.
+        heard: The events that monitors receive.
 
     Raises:
         NotProvable: The chart uses something that is not checked.
@@ -120,7 +120,7 @@ class ControlSystem:
         return tuple(Move(kind, f"{kind}.invoke.{id}", id, ending) for ending in endings)
 
     def initial(self) -> list[Edge]:
-        """Ways in which the whole can start."""
+        """The edges of starting the machine."""
         return [Edge(_follow(SystemState(-1), one, 0, None), one) for one in self.step.initial()]
 
     def is_done(self, state: SystemState) -> bool:
@@ -128,7 +128,7 @@ class ControlSystem:
         return self.step.controls[state.control].is_done
 
     def moves(self, state: SystemState) -> list[Move]:
-        """What can happen, in a fixed order; nothing to a machine that has finished."""
+        """The possible moves, in a fixed order; none after the machine has finished."""
         if self.step.controls[state.control].is_done:
             return []
         found = list(self._from_outside(state.control))
@@ -146,20 +146,20 @@ class ControlSystem:
 
     @staticmethod
     def own_moves(timers: tuple[Waiting, ...], queue: tuple[str, ...]) -> list[Move]:
-        """Timers that may be the next to fire, and the event that the machine has sent to itself first."""
+        """Timers that may fire next, and the first event that the machine has sent to itself."""
         found = [Move("timer", event, id) for id, event in _due(timers)]
         if queue:
             found.append(Move("sent", queue[0]))
         return found
 
     def all_moves(self) -> list[Move]:
-        """All that can happen from outside, in whichever state."""
+        """All moves from outside, over all states."""
         found = [Move("event", name) for name in self.events]
         found += [Move("failure", name) for name in self._failures]
         return found + [end for ends, each in zip(self._ends, self._items, strict=True) for end in (*ends, each)]
 
     def transition(self, state: SystemState, move: Move) -> list[Edge]:
-        """Where a move leads, one edge for each way in which guards can answer.
+        """The edges of a move, one for each combination of the guards' answers.
 
         Raises:
             TooManyChoices: See `ControlStep.outcomes`.
@@ -168,19 +168,19 @@ class ControlSystem:
         return [Edge(self.follow(state, move, one), one) for one in outcomes]
 
     def follow(self, state: SystemState, move: Move, outcome: Outcome) -> SystemState | None:
-        """The state after one way in which a move can go; None: a problem, or too much would wait there."""
+        """The state after one outcome of a move; None: a problem, or too many events or timers would wait there."""
         ended = self.step.bit[move.subject] if move.kind in ("done", "error") else 0
         return _follow(state, outcome, ended, move)
 
     def edges(self, state: SystemState) -> Iterator[tuple[Move, Edge]]:
-        """All that can happen, with where it leads."""
+        """All possible moves with their edges."""
         for move in self.moves(state):
             for edge in self.transition(state, move):
                 yield move, edge
 
     def is_persons(self, move: Move) -> bool:
-        """Whether a person does it: any event from outside that the bounds do not give to an actor, and the end of an
-        actor that asks a person."""
+        """Whether a person makes the move: an event from outside that the bounds do not assign to an actor, or the end
+        of an actor that asks a person."""
         if move.kind == "done":
             return move.subject in self.bounds.person_actors
         return move.kind == "event" and move.event not in self.bounds.actor_events
@@ -198,12 +198,12 @@ class ControlSystem:
 
 
 def _example(wildcard: str) -> str:
-    """An event that only a wildcard matches."""
+    """An event's name that only the wildcard matches."""
     return "ANY_OTHER" if wildcard == "*" else f"{wildcard[:-2]}.any_other"
 
 
 def _due(timers: tuple[Waiting, ...]) -> list[tuple[str, str]]:
-    """Timers that may be the next to fire: none set earlier, or at the same time, is certain to be due before them."""
+    """Timers that may fire next: no timer that was set before or with it is certain to fire earlier."""
     found: dict[tuple[str, str], None] = {}
     shortest = float("inf")
     for id, event, delay in timers:
@@ -216,7 +216,7 @@ def _due(timers: tuple[Waiting, ...]) -> list[tuple[str, str]]:
 
 
 def _follow(state: SystemState, outcome: Outcome, ended: int, move: Move | None) -> SystemState | None:
-    """The state after an outcome; None: a problem, or more would wait than MAX_QUEUE."""
+    """The state after an outcome; None: a problem, or more events or timers than MAX_QUEUE would wait."""
     if outcome.problem:
         return None
     if outcome.stopped == -1:
@@ -231,7 +231,7 @@ def _follow(state: SystemState, outcome: Outcome, ended: int, move: Move | None)
 def waiting_after(
     timers: tuple[Waiting, ...], queue: tuple[str, ...], outcome: Outcome, move: Move | None
 ) -> tuple[tuple[Waiting, ...], tuple[str, ...]] | None:
-    """Timers and queue after an outcome; None: more would wait than MAX_QUEUE."""
+    """Timers and queue after an outcome; None: more than MAX_QUEUE would wait."""
     if move is not None and move.kind == "timer":
         place = next(i for i, timer in enumerate(timers) if timer[0] == move.subject and timer[1] == move.event)
         timers = timers[:place] + timers[place + 1 :]

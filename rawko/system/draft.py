@@ -1,8 +1,8 @@
-"""The next system in the making: one macrostep of one machine after the other, each with what its effects do.
+"""The next system while it is computed: macrosteps of machines, each with the results of its effects.
 
-The rules are those of an `Actor` and its tree: a child machine is there as soon as it is invoked and begins later; what
-is sent reaches an inbox at once; a child that has ended tells so later, at a turn of its own; one that is stopped is
-gone at once, with all below it.
+The rules are those of an `Actor` and its tree. A child machine is in the tree as soon as it is invoked, and starts in a
+later turn. A sent event is in its receiver's inbox at once. A child that has ended reports that in a turn of its own.
+A child that is stopped leaves the tree at once, with all machines below it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from rawko.system.moves import ROOT
 from rawko.system.system import Member, System, Waiting, children, in_flight
 
 Act: TypeAlias = Callable[[Interpreter], Step | None]
-"""What a machine does in its step; None: nothing came of it."""
+"""The step of a machine; None where nothing was taken."""
 
 
 class Note(NamedTuple):
-    """What has happened to a machine that others must know of: it was sent something, was made, or has ended."""
+    """A machine was sent a message, was made, or has ended; read by the code that gives turns."""
 
     kind: Literal["sent", "made", "ended"]
     path: str
@@ -38,12 +38,12 @@ class Note(NamedTuple):
 
 
 class Draft:
-    """A system in the making.
+    """A system under construction.
 
     Attributes:
         machines: By path.
         effects: So far, in order.
-        notes: For whoever gives turns, in order.
+        notes: For the code that gives turns, in order.
     """
 
     def __init__(self, system: System) -> None:
@@ -54,19 +54,19 @@ class Draft:
         self.notes: list[Note] = []
 
     def system(self) -> System:
-        """What it has come to."""
+        """The finished system."""
         return System(self.time, self.machines, self._system.calls_immediate, self._system.system_id)
 
     # ------------------------------------------------------------ steps
 
     def start(self, path: str) -> None:
-        """The first step of a machine."""
+        """Take the first step of a machine."""
         self.step(path, lambda interpreter: interpreter.start())
 
     def take(self, path: str) -> None:
-        """One macrostep of what waits for a machine: its inbox gives one message to its queue, whose first is taken.
+        """Take one macrostep of a machine: move one message from its inbox to its queue, and take the queue's first.
 
-        What is dropped, since the actor that it comes from is over, is no macrostep: the next message is looked at.
+        A message of an actor that is no longer running is dropped without a macrostep, and the next one is taken.
         """
 
         def act(interpreter: Interpreter) -> Step | None:
@@ -79,14 +79,14 @@ class Draft:
         self.step(path, act)
 
     def step(self, path: str, act: Act, ended: int = 0) -> None:
-        """Have a machine do something, and begin the effects of its step.
+        """Run a step of a machine, and carry out the step's effects.
 
         Args:
-            ended: Number of the invocation whose end the machine takes, if it does not stand in its inbox or queue.
+            ended: Number of the invocation whose end the machine takes, if that end is not in its inbox or queue.
 
         Raises:
-            Exception: What a function of the root has raised, or an actor's failure that it does not handle; the
-                draft is then of no use.
+            Exception: A function of the root has raised, or an actor has failed and the root does not handle it; the
+                draft cannot be used any more.
         """
         before = self.machines[path]
         interpreter = before.kind.borrow(before.state, self.time)
@@ -110,7 +110,7 @@ class Draft:
             self._finished(path)
 
     def _has_taken_in(self, path: str, interpreter: Interpreter) -> bool:
-        """Put the first message of a machine's inbox into its queue."""
+        """Move the first message of a machine's inbox to its queue."""
         member = self.machines[path]
         if not member.inbox:
             return False
@@ -120,14 +120,14 @@ class Draft:
         return True
 
     def _crash(self, path: str, before: Member, error: Exception, ended: int) -> None:
-        """A child machine has raised: all that it invoked is stopped, and its parent will hear of it."""
+        """Fail a child machine that has raised: stop its invocations; a later turn reports it to its parent."""
         self._stop_below(path, before, ended)
         self.machines[path] = replace(before, failure=failure_of(ActorCrashed(path, error)))
         self.notes.append(Note("ended", path, before.number))
 
     def _finished(self, path: str) -> None:
         member = self.machines[path]
-        if self.machines[member.parent].kind.hears_late and member.result is None:  # SCXML: with what was sent last
+        if self.machines[member.parent].kind.hears_late and member.result is None:  # SCXML: after its last sent event
             self._arrive(member.parent, Waiting("done", "", member.state.output, member.id, member.number))
         self.notes.append(Note("ended", path, member.number))
 
@@ -154,7 +154,7 @@ class Draft:
         return any(one.number == number for one in in_flight(self.machines, path, before))
 
     def _invoke(self, path: str, effect: StartInvocation, asked: set[int]) -> None:
-        """Begin an invocation: a machine of the tree, an answer at once, or an actor of the caller's."""
+        """Begin an invocation: a child machine, an immediate function, or an actor of the caller."""
         id, number, kind = effect.id, effect.number, self.machines[path].kind
         try:
             logic = kind.logic(effect)
@@ -173,7 +173,7 @@ class Draft:
                 asked.add(number)
                 self.effects.append(Asked(path, effect))
         except UntrustedCodeError:
-            raise  # no failure of the actor's: an `Actor` runs it
+            raise  # the machine cannot be part of a system, which is no failure of the actor: an `Actor` can run it
         except Exception as error:  # noqa: BLE001 - foreign code; its failure is an event
             self._arrive(path, Waiting("error", "", failure_of(error), id, number))
 
@@ -199,7 +199,7 @@ class Draft:
             self._arrive(path, Waiting("event", UNDELIVERED, told))
 
     def _receiver(self, path: str, to: str) -> str | None:
-        """The machine that takes events under an id, a path or a system id; by a path only once it has begun."""
+        """The machine with this id, path or system id; by path only after it has started."""
         child = self.machines.get(f"{path}/{to}")
         if child is not None:
             return None if child.is_ended else f"{path}/{to}"
@@ -211,7 +211,7 @@ class Draft:
     # ------------------------------------------------------------ messages
 
     def post(self, path: str, message: Waiting) -> None:
-        """A message from outside of the tree for a machine."""
+        """Put a message from outside the tree into a machine's inbox."""
         self._arrive(path, message)
 
     def _arrive(self, path: str, message: Waiting) -> None:
@@ -228,7 +228,7 @@ class Draft:
     # ------------------------------------------------------------ ends
 
     def tell_end(self, path: str) -> None:
-        """A child machine that has ended leaves the tree, and its parent is sent what it came to."""
+        """Remove a child machine that has ended, and send its result to its parent."""
         member = self.machines.pop(path)
         how: Literal["done", "error"] = "done"
         if member.failure is not None:
@@ -243,13 +243,13 @@ class Draft:
         self._arrive(member.parent, Waiting(how, "", result, member.id, member.number))
 
     def _remove(self, path: str) -> None:
-        """A child machine is stopped."""
+        """Stop a child machine."""
         self._stop_below(path, self.machines[path])
         del self.machines[path]
         self.effects.append(ChildEnded(path, "stopped"))
 
     def _stop_below(self, path: str, member: Member, ended: int = 0) -> None:
-        """All that a machine has invoked ends: its child machines first, with what they have invoked."""
+        """End all invocations of a machine: first its child machines, with their own invocations."""
         running = in_flight(self.machines, path, member)
         for child in children(self.machines, path):
             self._remove(child)
@@ -257,7 +257,7 @@ class Draft:
 
 
 def put_in(interpreter: Interpreter, message: Waiting, *, is_late: bool) -> None:
-    """Put a message into the queue of a machine, as an actor does when it takes it in."""
+    """Put a message into a machine's queue, as an actor does when it takes it from its inbox."""
     id, number, data = message.id, message.number, message.data
     if id is None:
         event = make_event(message.event, data)
@@ -274,7 +274,7 @@ def put_in(interpreter: Interpreter, message: Waiting, *, is_late: bool) -> None
 
 
 def waits(member: Member, time: float) -> bool:
-    """Whether a turn of the machine would do something: it has to start, has ended, or something waits for it."""
+    """Whether a turn of the machine would do something: it is to start, has ended, or has a message or a due timer."""
     if member.is_ended:
         return member.number > 0
     return not member.is_started or bool(member.inbox) or member.state.is_due(time)

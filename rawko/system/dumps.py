@@ -1,6 +1,6 @@
-"""A system as JSON, and back: what an `Actor` goes on from (`snapshot`), and every detail (`dump`); `load` reads both.
+"""A system as JSON and back: `snapshot` for an `Actor`, `dump` with every detail; `load` reads both.
 
-Snapshots of actors and rows of journals become systems the same way: `load(chart, bindings, actor.snapshot())`, and
+Snapshots of actors and rows of journals are loaded in the same way: `load(chart, bindings, actor.snapshot())`, and
 for row 7 of a run `load(chart, bindings, (await replay(journal, run, chart, bindings, until=7)).snapshot)`.
 """
 
@@ -28,10 +28,10 @@ _KINDS: Final = ("event", "first", "sent", "done", "error")
 
 
 def snapshot(system: System) -> dict[str, Any]:
-    """The system as one JSON object for `Actor(..., snapshot=...)`, as `actor.snapshot()` gives it.
+    """The system as one JSON object for `Actor(..., snapshot=...)`, in the form of `actor.snapshot()`.
 
-    An actor has no place for what has not been taken in: ends of child machines are told, and what waits in an inbox
-    stands in the queue of its machine. `dump` keeps these apart.
+    An actor's snapshot has no inboxes: ends of child machines are reported to their parents first, and messages in an
+    inbox are moved to the machine's queue. `dump` keeps both as they are.
 
     Raises:
         SnapshotError: A queued event's payload is not JSON.
@@ -55,7 +55,7 @@ def _snapshot(system: System, path: str) -> dict[str, Any]:
 
 
 def dump(system: System) -> dict[str, Any]:
-    """The system as one JSON object with every detail: what `load` makes of it is equal to it.
+    """The system as one JSON object with every detail: `load` makes an equal system from it.
 
     Raises:
         SnapshotError: As `snapshot`.
@@ -94,17 +94,17 @@ def load(
     system_id: str | None = None,
     max_microsteps: int = MAX_MICROSTEPS,
 ) -> System:
-    """The system of a `dump`, or of the snapshot of a system, an actor or a replayed journal.
+    """The system in a `dump`, or in the snapshot of a system, an actor or a replayed journal.
 
-    Timers and invocations are as they were, whatever their `on restore` says: nothing has been interrupted. To see
-    what a restart makes of it, give the snapshot to an `Actor`.
+    Timers and invocations are unchanged, whatever their `on restore` says, because nothing was interrupted. To apply
+    `on restore`, give the snapshot to an `Actor`.
 
     Args:
-        chart, bindings: As the root was made with; child machines are made by its actors anew.
-        calls_immediate, system_id: As for `initial`; of a dump its own count.
+        chart, bindings: Those that the root was made with; its actors make the child machines again.
+        calls_immediate, system_id: As for `initial`; ignored for a dump, which contains its own.
 
     Raises:
-        SnapshotError: It does not fit the chart, or is damaged.
+        SnapshotError: The data does not fit the chart, or is damaged.
         BindingError: Names of the chart are not bound.
         UntrustedCodeError: The chart holds Python code.
     """
@@ -133,7 +133,7 @@ _UNREAD: Any = None
 
 
 def _load(machines: dict[str, Member], member: Member, path: str, data: Mapping[str, Any]) -> list[float]:
-    """Add a machine and all below it; the times at which their snapshots were taken."""
+    """Add a machine and all machines below it; returns the times of their snapshots."""
     kind = member.kind
     interpreter = kind.made(data["context"] if data["started"] else data["input"])
     interpreter.clock.time = float(data["now"])  # type: ignore[misc]  # it is one that can be set

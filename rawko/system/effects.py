@@ -1,7 +1,7 @@
-"""What a transition of a system gives beside the system: what its machines did, and what the caller must do, in order.
+"""The effects of a transition: what the machines did, and what the caller must do, in order.
 
 StepTaken(path, step)              a machine has taken a macrostep
-Asked(path, effect)                ... in which it asks the caller for something
+Asked(path, effect)                an effect of this step that the caller must carry out
 ChildStarted, ChildEnded           a machine was added to the tree, or left it
 Undelivered                        a message that reached no machine
 """
@@ -19,7 +19,7 @@ from rawko.interpreter.running.states import same_event
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepTaken:
-    """A machine has taken a macrostep. Equal ones say the same of the same machine."""
+    """A machine has taken a macrostep. Two are equal if machine, event, updates, effects and transitions are."""
 
     path: str
     step: Step
@@ -46,11 +46,11 @@ def _is_same(one: Event | None, other: Event | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A machine asks the caller for something.
+    """An effect of a machine that the caller must carry out.
 
     Attributes:
-        effect: `StartInvocation` of an actor that is no machine, and its `StopInvocation`; `EmitEvent`, `LogLine`;
-            `SendTo` whoever is outside: the parent of the root, or an address of HTTP.
+        effect: `StartInvocation` of an actor that is not a machine, and its `StopInvocation`; `EmitEvent`, `LogLine`;
+            `SendTo` a receiver outside the tree: the parent of the root, or an HTTP address.
     """
 
     path: str
@@ -59,7 +59,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class ChildStarted:
-    """A child machine has been made; its first turn is its start."""
+    """A child machine was made; its first turn starts it."""
 
     path: str
     chart: str
@@ -70,7 +70,7 @@ class ChildEnded:
     """A child machine has left the tree.
 
     Attributes:
-        how: "done" and "failed" are told to its parent; "stopped" was the parent's doing.
+        how: "done" and "failed" are reported to its parent; "stopped": its parent has stopped it.
         result: Its output, or its error.
     """
 
@@ -81,7 +81,7 @@ class ChildEnded:
 
 @dataclass(frozen=True, slots=True)
 class Undelivered:
-    """A message of the machine at `path` that reached nobody; it hears of it where its chart handles that."""
+    """A message of the machine at `path` without a receiver; the machine gets an event if its chart handles that."""
 
     path: str
     to: str

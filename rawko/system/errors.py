@@ -1,4 +1,4 @@
-"""What cannot happen to a system as it is."""
+"""The error for an event that is not possible in a system."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from rawko.interpreter.errors import InterpreterError
 
 
 class NotPossible(InterpreterError, ValueError):
-    """The event cannot happen to this system; the system is as it was.
+    """The event is not possible in this system; the system is unchanged.
 
     Attributes:
-        event: As it was given.
-        reason: What speaks against it, and what would be accepted.
+        event: The event as it was given.
+        reason: Why it is not possible, and what would be accepted.
     """
 
     def __init__(self, event: Any, reason: str) -> None:

@@ -1,7 +1,7 @@
-"""Kinds of machines: a chart with its bindings, the interpreters that step machines of it, and the kinds of its actors.
+"""Kinds of machines: a chart with its bindings, the interpreters for steps of such machines, the kinds of its actors.
 
-An interpreter is borrowed for one step: it is made what a state says, steps, and the state after it is read from it.
-A kind keeps those that are not in use, so that machines of any number of systems, also in several threads, share them.
+An interpreter is borrowed for one step: it is put into a state, steps, and its new state is read. A kind keeps unused
+interpreters, so that the machines of any number of systems, in several threads as well, share them.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from rawko.runtime.failures import hears_undelivered
 from rawko.runtime.fan_out.machine import calls_each, fan_out
 
 MAX_CHILDREN: Final = 256
-"""Child machines that a kind remembers by what they were made of; then it forgets them all."""
+"""Most child machines that a kind remembers by their factory and input; after that it forgets all of them."""
 
 
 MAX_IDLE: Final = 4
-"""Interpreters of a kind that are kept for later steps: as many as threads that step at once, hardly more than one."""
+"""Most unused interpreters of a kind; the number needed is the number of threads that step at the same time."""
 
 
 class Made(NamedTuple):
-    """What the factory of a child machine has given for one input.
+    """The child machine of a factory for one input.
 
     Attributes:
-        output: Turns the machine's output into the result.
+        output: Makes the result from the machine's output.
     """
 
     kind: Kind
@@ -44,14 +44,14 @@ class Made(NamedTuple):
 
 
 class Kind:
-    """Machines of one chart and its bindings.
+    """The kind of all machines with one chart and its bindings.
 
     Attributes:
-        hears_late: SCXML's rule: what an actor sent while it was running is heard, whatever has become of it.
-        hears_undelivered: The chart handles messages that were not delivered.
+        hears_late: SCXML's rule: events that an actor sent while it was running are taken even after it has ended.
+        hears_undelivered: The chart handles the event about messages that were not delivered.
 
     Raises:
-        UntrustedCodeError: The chart holds Python code: what that does to its variables cannot be kept as a value.
+        UntrustedCodeError: The chart contains Python code, whose variables cannot be kept as a value.
     """
 
     def __init__(self, chart: Chart, bindings: Bindings, max_microsteps: int) -> None:
@@ -72,7 +72,7 @@ class Kind:
         self._remembered = 0
 
     def made(self, input: Mapping[str, Any] | None) -> Interpreter:
-        """A fresh interpreter; give it back when it has been read.
+        """A new interpreter; the caller returns it with `give_back` after reading it.
 
         Raises:
             BindingError, ContextError, NotJsonError: As `Interpreter`.
@@ -95,7 +95,7 @@ class Kind:
         return state
 
     def borrow(self, state: MachineState, now: float) -> Interpreter:
-        """An interpreter in that state; give it back when its own has been read, unless a step has raised."""
+        """An interpreter in this state; the caller returns it with `give_back`, unless a step has raised."""
         try:
             interpreter = self._idle.pop()
         except IndexError:
@@ -104,15 +104,15 @@ class Kind:
         return interpreter
 
     def give_back(self, interpreter: Interpreter) -> None:
-        """Keep an interpreter for the next step, unless there are enough: each machine that is made brings one."""
+        """Keep an interpreter for the next step, unless there are `MAX_IDLE` already."""
         if len(self._idle) < MAX_IDLE:
             self._idle.append(interpreter)
 
     def logic(self, invoked: StartInvocation | Invocation) -> Any:
-        """What is bound to an actor's name; where it is called once per item, the factory of the machine that does.
+        """The actor bound to the invocation's name; for an invocation per item, the factory of the fan-out machine.
 
         Raises:
-            BindingError: Nothing is bound to it.
+            BindingError: No actor is bound to the name.
         """
         bound = self.bindings.get("actor", invoked.src)
         if not calls_each(self.chart, invoked.state, invoked.id):
@@ -123,7 +123,7 @@ class Kind:
         return known[1]
 
     def child(self, factory: ChildFactory, input: Any) -> Made:
-        """The child machine for an input. A factory is asked once for the same input: it is a function of it alone.
+        """The child machine for an input. Factories are pure, so each is called once for equal inputs.
 
         Raises:
             Exception: What the factory raises.

@@ -1,4 +1,4 @@
-"""What can happen to a system: an event from outside, a turn of one machine, time that passes, news of an actor.
+"""The moves of a system: an event from outside, a turn of a machine, the passing of time, news of an actor.
 
 `path` is a machine's: "root", "root/child", "root/child/grandchild".
 """
@@ -16,7 +16,7 @@ ROOT = "root"
 
 @dataclass(frozen=True, slots=True)
 class External:
-    """An event from outside for one machine. For the root, `rawko.Event` or a name alone will do."""
+    """An event from outside for one machine. For the root, a `rawko.Event` or an event's name can be given instead."""
 
     event: str
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -25,9 +25,9 @@ class External:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A machine goes on by one macrostep: with what waits for it first, or with a timer that is due.
+    """One macrostep of a machine: with the first waiting message, or with a due timer.
 
-    The first turn of a child machine is its start; the turn of one that has ended tells its end to its parent.
+    The first turn of a child machine starts it; the turn of an ended child reports its end to its parent.
     """
 
     path: str = ROOT
@@ -35,18 +35,18 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """Time passes until then; seconds of the system's clock. What becomes due meanwhile is due, and nothing more."""
+    """Time passes until `time`, in seconds of the system's clock. Timers become due; no machine takes a step."""
 
     time: float
 
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """An actor of the caller's has finished.
+    """An actor of the caller has finished.
 
     Attributes:
-        id: Of the invocation, of the machine at `path`.
-        number: Of the invocation; None: whichever runs under that id.
+        id: Of the invocation by the machine at `path`.
+        number: Of the invocation; None: the one that runs under this id.
     """
 
     id: str
@@ -57,7 +57,7 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """An actor of the caller's has failed. `error`: a mapping with `message` and `category`, a text, an exception."""
+    """An actor of the caller has failed. `error`: a mapping with `message` and `category`, a text, or an exception."""
 
     id: str
     error: Any
@@ -67,7 +67,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Yielded:
-    """An actor of the caller's, which goes on, has sent an event to the machine that invoked it."""
+    """An actor of the caller has sent an event to the machine that invoked it, and continues."""
 
     id: str
     event: str
@@ -77,14 +77,14 @@ class Yielded:
 
 
 News: TypeAlias = Completed | Failed | Yielded
-"""Of an actor of the caller's."""
+"""News of an actor of the caller."""
 Message: TypeAlias = str | Event | External | News
-"""What can wait for a machine."""
+"""Messages that can wait in a machine's inbox."""
 Move: TypeAlias = Message | Turn | Until
 
 
 def external_of(event: str | Event | External) -> External:
-    """An event from outside, as what it stands for."""
+    """An event from outside as an `External`."""
     if isinstance(event, External):
         return event
     return External(event) if isinstance(event, str) else External(event.name, dict(event.data))

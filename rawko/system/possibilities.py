@@ -1,4 +1,4 @@
-"""What can happen to a system next: turns of its machines, time until the next timer, ends of the caller's actors."""
+"""The next possible moves of a system: turns of machines, time until the next timer, ends of the caller's actors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rawko.system.system import System, in_flight
 
 @dataclass(frozen=True, slots=True)
 class InFlight:
-    """An actor of the caller's that is running: what it gives is made into an event by these methods.
+    """A running actor of the caller; its methods make the events for its results.
 
     Attributes:
         path: Of the machine that invoked it.
@@ -28,29 +28,29 @@ class InFlight:
 
     @property
     def src(self) -> str:
-        """The name under which it is bound."""
+        """The name that the actor is bound to."""
         return self.invocation.src
 
     def completes(self, output: Any = None) -> Completed:
-        """It finishes."""
+        """The event that the actor has finished."""
         return Completed(self.id, output, self.path, self.invocation.number)
 
     def fails(self, error: Any) -> Failed:
-        """It fails."""
+        """The event that the actor has failed."""
         return Failed(self.id, error, self.path, self.invocation.number)
 
     def yields(self, event: str, /, **data: Any) -> Yielded:
-        """It sends an event, and goes on."""
+        """The event that the actor sends while it continues."""
         return Yielded(self.id, event, data, self.path, self.invocation.number)
 
 
 class Enabled(NamedTuple):
-    """What can happen next, beside events from outside, which can always come.
+    """The possible next moves, besides events from outside, which are always possible.
 
     Attributes:
-        turns: Of machines for which something waits, in the order of the tree. Each is possible, in any order.
-        until: When the next timer is due that is not due yet; None without one. Timers that are due are turns.
-        in_flight: Actors of the caller's that are running.
+        turns: Of machines with something to do, in the order of the tree; each may come first.
+        until: The time when the next timer becomes due; None without one. Timers that are due already are turns.
+        in_flight: Running actors of the caller.
     """
 
     turns: tuple[Turn, ...]
@@ -59,12 +59,12 @@ class Enabled(NamedTuple):
 
     @property
     def moves(self) -> tuple[Turn | Until, ...]:
-        """What happens without anything from outside: the turns; where there is none, the next timer."""
+        """The moves without any event from outside: the turns; if there is none, the time of the next timer."""
         return self.turns or (() if self.until is None else (self.until,))
 
 
 def enabled(system: System) -> Enabled:
-    """What can happen to a system next; nothing once the root has finished."""
+    """The next possible moves of a system; none once the root has finished."""
     time, machines = system.time, system.machines
     turns: list[Turn] = []
     running: list[InFlight] = []

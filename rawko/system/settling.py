@@ -1,14 +1,14 @@
-"""A system run to rest: turn after turn in one fixed order, that of an `Actor` in its event loop.
+"""Runs a system until it settles: turn after turn in one fixed order, that of an `Actor` in its event loop.
 
-Machines stand in a line. The first one goes on until nothing waits for it; then the next one has its turn.
+Machines wait in a line. The first one takes macrosteps until it has nothing to do; then the next one has its turn.
 
-    at the beginning      all for whom something waits, in the order of the tree
-    sent something        joins the end of the line, unless it stands there
-    made                  a child machine joins the end twice, and starts when its place comes for the second time
-    ended                 its parent hears of it when its place in the line comes
+    at the beginning      all machines with something to do, in the order of the tree
+    sent a message        joins the end of the line, unless it is in the line already
+    made                  a child machine joins the end twice; it starts at its second place
+    ended                 its parent is told when the ended machine's place in the line comes
 
-An `Actor` differs in three things that depend on more than the machines: functions in the event loop run meanwhile;
-what is invoked after something was stopped waits until that has ended; after 50 steps a machine lets others go first.
+An `Actor` differs in three points that depend on more than the machines: functions in the event loop run in between; an
+invocation after a stopped one waits until that has ended; after 50 steps a machine lets others go first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rawko.system.system import Member, System, paths
 
 
 class Place(NamedTuple):
-    """A place in the line."""
+    """A place in the line of turns."""
 
     what: Literal["turn", "made", "start", "end"]
     path: str
@@ -36,11 +36,11 @@ class Place(NamedTuple):
 
 
 def settle(system: System) -> Transitioned:
-    """The system when no machine has anything to do, and all effects on the way, in order. No time passes.
+    """Run a system until no machine has anything to do; returns it with all effects in order. No time passes.
 
     Raises:
         ActionError, InvocationError, EventlessCycleError: As `transition`.
-        MacrostepLimitError: Machines go on sending each other events; `steps` has what they did.
+        MacrostepLimitError: The machines keep sending each other events; `steps` has their steps.
     """
     draft = Draft(system)
     _settle(draft, [path for path in system if waits(draft.machines[path], system.time)])
@@ -48,7 +48,7 @@ def settle(system: System) -> Transitioned:
 
 
 def advance(system: System, seconds: float) -> Transitioned:
-    """The system after so much time, settled before, at each moment at which something is due, and at the end.
+    """Let this many seconds pass, settling the system before, at each time at which a timer is due, and at the end.
 
     Raises:
         NotPossible: `seconds` < 0, or not a finite number.
@@ -84,7 +84,7 @@ def _settle(draft: Draft, first: Iterable[str]) -> None:
             waiting.discard(path)
         member = draft.machines.get(path)
         if member is None or member.number != number:
-            continue  # it was stopped meanwhile
+            continue  # the machine was stopped in the meantime
         if what == "made":
             line.append(Place("start", path, number))
         elif what == "end":
@@ -117,7 +117,7 @@ def _goes_on(draft: Draft, path: str, number: int) -> bool:
 
 
 def _follow(draft: Draft, path: str, line: deque[Place], waiting: set[str]) -> None:
-    """Those that the latest step concerns join the line."""
+    """Add the machines that the last step concerns to the line."""
     for kind, other, number in draft.notes:
         if kind == "made":
             line.append(Place("made", other, number))

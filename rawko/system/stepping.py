@@ -1,11 +1,11 @@
 """The pure step of a whole tree: `transition(system, event)` gives the next system and the effects.
 
     system, effects = initial(chart, bindings)
-    system, effects = transition(system, "GO")              the root takes GO now, before what waits
-    system = post(system, "GO")                             GO waits for the root, behind what waits already
-    system, effects = transition(system, Turn("root/kid"))  the child takes what waits for it first
+    system, effects = transition(system, "GO")              the root takes GO now, before all waiting messages
+    system = post(system, "GO")                             GO waits for the root, after all waiting messages
+    system, effects = transition(system, Turn("root/kid"))  the child takes its first waiting message
 
-Nothing that it is given is changed.
+The functions do not change their arguments.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rawko.system.moves import ROOT, Completed, External, Failed, Message, Move,
 from rawko.system.system import Member, System, Waiting, in_flight
 
 Transitioned: TypeAlias = tuple[System, tuple[SystemEffect, ...]]
-"""The next system, and what its machines did and ask for, in order."""
+"""The next system, and the effects of the transition, in order."""
 
 
 def initial(
@@ -46,10 +46,10 @@ def initial(
     """The system of a root machine that has started, and the effects of its first step.
 
     Args:
-        chart, bindings, input: As for `Actor`. Functions must be pure: what they give follows from what they are given.
-        time: Seconds of the clock.
-        calls_immediate: Call `@immediate` functions within the transition that invokes them; else they are the
-            caller's, as async functions are.
+        chart, bindings, input: As for `Actor`. Functions must be pure: their results depend on their arguments only.
+        time: Time of the clock in seconds.
+        calls_immediate: Call `@immediate` functions within the transition that invokes them; else the caller calls
+            them, as it calls async functions.
         system_id: As for `Actor`.
 
     Raises:
@@ -66,21 +66,21 @@ def initial(
 
 
 def transition(system: System, event: Move) -> Transitioned:
-    """What comes of one thing that happens: at most one macrostep of one machine.
+    """The system after one move: at most one macrostep of one machine.
 
     Args:
         event: `External` (or `rawko.Event`, or a name), `Completed`, `Failed`, `Yielded`: the machine takes it now,
-            before all that waits. `Turn`: it takes what waits. `Until`: time passes, and nothing else.
+            before all waiting messages. `Turn`: it takes its first waiting message. `Until`: only time passes.
 
-    Returns:
-        The next system; the one given is as it was, and both can be gone on from.
+        Returns:
+        The next system; the given one is unchanged, and both can be continued.
 
     Raises:
-        NotPossible: There is no such machine, it has ended, the actor is not in flight, nothing waits, time would go
+        NotPossible: No such machine, it has ended, the actor is not running, the turn has nothing to do, time would go
             back.
         NotJsonError: A payload is not JSON.
-        ActionError, InvocationError, EventlessCycleError: A function of the root has raised, or an actor has failed
-            and the root does not handle it. In a child machine that is its failure, which its parent hears of.
+        ActionError, InvocationError, EventlessCycleError: A function of the root has raised, or an actor has failed and
+            the root does not handle it. In a child machine this is the child's failure, which its parent is told.
     """
     draft = Draft(system)
     if isinstance(event, Turn):
@@ -90,7 +90,7 @@ def transition(system: System, event: Move) -> Transitioned:
     else:
         given = _given(system, event)
         ended = 0
-        if isinstance(given, External):  # the most frequent, without a detour
+        if isinstance(given, External):  # the most frequent case, in which no Waiting is made
             name = exact_text(given.event, "event")
             taken = make_event(name, freeze_fields(given.data, name) if given.data else {})
         else:
@@ -107,7 +107,7 @@ def transition(system: System, event: Move) -> Transitioned:
 
 
 def post(system: System, event: Message) -> System:
-    """The system in which an event waits in the inbox of a machine, behind what waits already: that takes it in a turn.
+    """The system with an event at the end of a machine's inbox; the machine takes it in a later turn.
 
     Raises:
         NotPossible, NotJsonError: As `transition`.
@@ -153,10 +153,10 @@ def _finite(time: Any) -> float:
 
 
 def _given(system: System, event: Any, *, is_taken: bool = True) -> External | News:
-    """What was given for a machine, if that takes anything.
+    """The event from outside, or the news, if its machine can take it.
 
     Args:
-        is_taken: At once, so that the machine must have begun.
+        is_taken: The machine takes it at once, so it must have started.
     """
     if not isinstance(event, (External, str, Event, Completed, Failed, Yielded)):
         accepted = "a name, Event, External, Completed, Failed, Yielded" + (", Turn, Until" if is_taken else "")
@@ -173,7 +173,7 @@ def _given(system: System, event: Any, *, is_taken: bool = True) -> External | N
 
 
 def _waiting(system: System, given: External | News) -> Waiting:
-    """An event as it waits in an inbox."""
+    """The event as a message in an inbox."""
     match given:
         case External(event, data):
             name = exact_text(event, "event")
@@ -194,7 +194,7 @@ def _error_data(error: Any) -> Any:
 
 
 def _number(system: System, news: News) -> int:
-    """The number of the invocation that news come from."""
+    """The number of the invocation that the news are about."""
     running = {one.id: one.number for one in in_flight(system.machines, news.path)}
     found = running.get(news.id)
     if found is not None and news.number in (None, found):
@@ -209,7 +209,7 @@ def _number(system: System, news: News) -> int:
 
 
 def _event_of(member: Member, message: Waiting) -> Event:
-    """A message as the event that the machine takes."""
+    """The event that the machine takes for a message."""
     id, number = message.id, message.number
     if id is None:
         return make_event(message.event, message.data)

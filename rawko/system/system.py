@@ -1,7 +1,7 @@
-"""A system: a whole tree of machines with all that waits in it, at one moment, as one value.
+"""A system: a tree of machines with all their waiting messages and timers at one moment, as one value.
 
-It is made by `initial` and `load`, and never changes: `transition` gives the next one, which shares with it whatever
-has stayed the same. Systems are equal if all their machines are, and can stand in sets and as keys.
+It is made by `initial` and `load`, and never changes: `transition` returns the next one, which shares all unchanged
+parts with it. Systems are equal if their machines are; they can be members of sets and keys of dicts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from rawko.system.kinds import Kind
 from rawko.system.moves import ROOT
 
 WaitingKind: TypeAlias = Literal["event", "first", "sent", "done", "error"]
-"""An event of another machine, or from outside; one that goes before all others; an actor's event, end, or failure."""
+"""Kinds of messages: an event from a machine or from outside; one to be taken before all others; an actor's event, end
+or failure."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,9 +28,9 @@ class Waiting:
     """A message in the inbox of a machine.
 
     Attributes:
-        event: Its name; of an actor's end or failure "".
-        data: Its payload, frozen; of an end the output, of a failure the error.
-        id, number: Of the invocation that it comes from; None and 0 of others.
+        event: Its name; "" for an actor's end or failure.
+        data: Its payload, frozen; for an end the output, for a failure the error.
+        id, number: Of the actor's invocation; None and 0 for other messages.
     """
 
     kind: WaitingKind
@@ -61,11 +62,10 @@ class Member:
     """One machine of a system.
 
     Attributes:
-        inbox: What has been sent to it and was not taken yet, the first one first.
-        number, id, parent: Of the invocation that it is, and the path of the machine that invoked it; 0 and "" of the
-            root.
-        failure: What it has failed with, as the data of its parent's event, until that has been told.
-        ends_heard: Numbers of running invocations whose end has been told; only in SCXML.
+        inbox: Messages that it has not taken yet, the first one first.
+        number, id, parent: Of its invocation, and the path of the machine that invoked it; 0 and "" for the root.
+        failure: Its error as data of its parent's event, until the parent is told.
+        ends_heard: Numbers of running invocations whose end it was told; only in SCXML.
     """
 
     kind: Kind
@@ -96,12 +96,12 @@ class Member:
 
     @property
     def invocations(self) -> Mapping[str, Invocation]:
-        """What it has invoked and not stopped, by id; child machines are among them."""
+        """Its running invocations by id, child machines included."""
         return self.state.invocations
 
     @property
     def output(self) -> Any:
-        """What it gave when it finished: plain JSON data, a copy."""
+        """Its output after it has finished: plain JSON data, a copy."""
         return thaw(self.state.output)
 
     @property
@@ -115,11 +115,11 @@ class Member:
 
     @property
     def is_ended(self) -> bool:
-        """Whether it has finished or failed: it takes nothing any more."""
+        """Whether it has finished or failed; it then takes no events."""
         return self.state.is_done or self.failure is not None
 
     def changed(self, state: MachineState, inbox: tuple[Waiting, ...]) -> Member:
-        """The same machine in another state; in half the time that `replace` takes."""
+        """The same machine with another state and inbox; takes half the time of `replace`."""
         return Member(
             self.kind, state, inbox, self.number, self.parent, self.id, self.result, self.failure, self.ends_heard
         )
@@ -129,7 +129,7 @@ class Member:
         return self.state.node is not None and state in self.state.node.names_set
 
     def has_end_of(self, number: int) -> bool:
-        """Whether the end of an invocation waits for it."""
+        """Whether the end of this invocation is in its inbox or queue."""
         return any(one.is_end and one.number == number for one in self.inbox) or any(
             isinstance(event, InvocationEvent) and event.is_end and event.number == number
             for _, _, event in self.state.queue
@@ -160,10 +160,10 @@ class System:
     """A tree of machines at one moment.
 
     Attributes:
-        time: Seconds on the clock that all machines share.
-        machines: By path; "root" is the root's. Not to be changed.
-        calls_immediate: `@immediate` functions are called within the transition; else they are the caller's.
-        system_id: A name beside its path under which the root is sent to.
+        time: Time in seconds on the clock that all machines share.
+        machines: By path; "root" is the root's. Must not be changed.
+        calls_immediate: Whether `@immediate` functions are called within the transition; else the caller calls them.
+        system_id: A further name, beside its path, to send events to the root.
     """
 
     time: float
@@ -176,7 +176,7 @@ class System:
         """A machine by its path.
 
         Raises:
-            KeyError: There is none.
+            KeyError: No machine has this path.
         """
         return self.machines[path]
 
@@ -239,7 +239,7 @@ class System:
 
 
 def paths(machines: Mapping[str, Member], path: str = ROOT) -> Iterator[str]:
-    """The path of a machine, and those of all below it, in the order of the tree."""
+    """The path of a machine and of all machines below it, in the order of the tree."""
     yield path
     for child in children(machines, path):
         yield from paths(machines, child)
@@ -252,10 +252,10 @@ def children(machines: Mapping[str, Member], path: str) -> list[str]:
 
 
 def in_flight(machines: Mapping[str, Member], path: str, member: Member | None = None) -> list[Invocation]:
-    """Invocations of a machine whose actors are the caller's, and have not told their end.
+    """Invocations of a machine by the caller's actors whose end the machine was not told yet.
 
     Args:
-        member: The machine, where it is not the one in `machines`.
+        member: The machine, if it is not the one in `machines`.
     """
     member = machines[path] if member is None else member
     if member.is_ended:

@@ -1,6 +1,6 @@
-"""Cassettes: what a model was asked and answered, recorded into a text file and played back without a model.
+"""Cassettes: requests to a model and its answers, recorded into a text file and played back without a model.
 
-`wire` records and plays at the SDK's middleware (raw bytes of the answers), `port` at the Provider port (any other
-provider). `file` is the format and reads it, `writer` writes it; `requests` compares requests, `tape` finds the answer,
-`cleaning` keeps secrets and absolute paths out. Nothing is imported here, so that the scripted path loads no SDK.
+`wire` records and plays at the SDK's middleware (raw bytes of the answers), `port` at the Provider port (for any other
+provider). `file` defines and reads the format, `writer` writes it; `requests` compares requests, `tape` finds the
+answer, `cleaning` removes secrets and absolute paths. This module imports nothing, so scripted runs load no SDK.
 """

@@ -1,7 +1,10 @@
-"""Answers of a server as a cassette keeps them: their bytes as text, secrets and absolute paths out. Pure.
+"""A server's answers in a cassette: their bytes as text, without secrets and absolute paths. Pure.
 
-A stream (server-sent events) sends a text in pieces, and a path or key may lie across several of them. Where it does,
-the pieces that it lies in are joined into the first; every other line stays as it came, byte by byte.
+A stream (server-sent events) sends a text in pieces, and a path or key may be split between pieces. Such pieces are
+joined into the first one; every other line stays unchanged, byte by byte.
+
+    {"text": "see /home/u/pro"}   ->   {"text": "see {rawko:workspace}"}
+    {"text": "ject, line 3"}      ->   {"text": ", line 3"}
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ _PIECES: Final[Mapping[str, str]] = {
     "thinking_delta": "thinking",
     "input_json_delta": "partial_json",
 }
-"""Deltas that carry a piece of a longer text, and the field that holds it."""
+"""Types of deltas with a piece of a longer text, each with the field of the piece."""
 
 
 class _Piece(NamedTuple):
@@ -34,7 +37,7 @@ class _Piece(NamedTuple):
 
 
 def cleaned(body: str, cleaner: Cleaner) -> str:
-    """A body as it may be written down; equal to the body where it holds nothing that has to go."""
+    """The body for the cassette; unchanged where it contains nothing to remove."""
     if next(cleaner.spans(body), None) is None and not _is_stream(body):
         return body
     if not _is_stream(body):
@@ -57,7 +60,7 @@ def cleaned(body: str, cleaner: Cleaner) -> str:
 
 
 def restored(body: str, cleaner: Cleaner) -> str:
-    """A body with the paths of here in place of their placeholders."""
+    """The body with this machine's paths in place of their placeholders."""
     if MARK not in body:
         return body
     if not _is_stream(body):
@@ -75,7 +78,7 @@ def restored(body: str, cleaner: Cleaner) -> str:
 
 
 def said(body: str) -> list[dict[str, Any]]:
-    """What a stream says, put together for people who read the cassette: texts and tool calls. Never played."""
+    """The texts and tool calls of a stream, joined for people who read the cassette; playing ignores them."""
     if not _is_stream(body):
         return []
     lines = _lines(body)
@@ -92,7 +95,7 @@ def said(body: str) -> list[dict[str, Any]]:
 
 
 def ends_by_itself(body: str) -> bool:
-    """Whether a stream that its reader closed had said all that mattered: its end, an error, or what is no event."""
+    """Whether a stream that its reader closed was complete: it has an end, an error, or a line that is not an event."""
     if not _is_stream(body):
         return False
     whole, _, _ = body.rpartition("\n")
@@ -106,12 +109,12 @@ def _is_stream(body: str) -> bool:
 
 
 def _lines(body: str) -> list[str]:
-    """Lines with their ends; only a line feed ends one, for a text in JSON may hold every other separator."""
+    """Lines with their ends. Only a line feed ends one, because a JSON text may contain all other separators."""
     return re.findall(r"[^\n]*\n|[^\n]+\Z", body)
 
 
 def _events(lines: Sequence[str]) -> dict[int, dict[str, Any]]:
-    """Events by the number of their line; lines that are none are left alone."""
+    """Events by line number; other lines are skipped."""
     found = {}
     for number, line in enumerate(lines):
         if line.startswith(_DATA):
@@ -122,7 +125,7 @@ def _events(lines: Sequence[str]) -> dict[int, dict[str, Any]]:
 
 
 def _texts(events: Mapping[int, dict[str, Any]]) -> dict[tuple[Any, str], list[_Piece]]:
-    """Pieces by the text that they belong to, in order."""
+    """Pieces in order, by the text that they belong to."""
     texts = defaultdict[tuple[Any, str], list[_Piece]](list)
     for line, event in events.items():
         piece = _piece(line, event)
@@ -145,12 +148,12 @@ def _is_call(event: Mapping[str, Any]) -> bool:
 
 
 def _join(pieces: Sequence[_Piece], cleaner: Cleaner) -> set[int]:
-    """Move every passage that has to go into the piece where it begins; returns the lines that have changed."""
+    """Move every passage to be removed into the piece where it begins; returns the numbers of the changed lines."""
     texts = [piece.text for piece in pieces]
     whole = "".join(texts)
     cuts = list(_running(texts))
     for begin, end in cleaner.spans(whole):
-        # A piece that begins inside of the passage begins behind it instead.
+        # A piece that begins inside the passage begins after it instead.
         for place in range(1, len(texts)):
             if begin < cuts[place] < end:
                 cuts[place] = end
@@ -172,7 +175,7 @@ def _running(texts: Sequence[str]) -> Iterator[int]:
 
 
 def _with_rest_changed(event: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
-    """An event with every string changed but the piece of a longer text, which has been changed already."""
+    """The event with every string changed, except the piece of a longer text, which is changed already."""
     piece = _piece(0, event)
     if piece is None:
         return dict(change(event))

@@ -1,5 +1,5 @@
-"""What must not stand in a cassette: secrets, which are gone for good, and absolute paths, which come back as those of
-whoever plays it. Pure: strings and JSON in and out."""
+"""Keeps out of cassettes: secrets, which are removed for good, and absolute paths, which become placeholders and are
+replaced by the player's own paths. Pure: strings and JSON in and out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Final
 from rawko.vocabulary.masking import spellings
 
 MARK: Final = "{rawko:"
-"""How every placeholder begins: `{rawko:workspace}`, `{rawko:secret OPENAI_API_KEY}`."""
+"""The beginning of every placeholder: `{rawko:workspace}`, `{rawko:secret OPENAI_API_KEY}`."""
 
 SECRET_PATTERNS: Final[Mapping[str, str]] = {
     "anthropic key": r"sk-ant-[\w-]{8,}",
@@ -30,8 +30,8 @@ SECRET_PATTERNS: Final[Mapping[str, str]] = {
     "bearer token": r"(?i:\bbearer )[\w.~+/-]{16,}=*",
     "private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----",
 }
-"""What keys look like, by the name that stands in their place. Assignments such as `password = ...` are not among
-them: code is full of those, and an answer that was changed would play back as other files."""
+"""Patterns of keys, by the name in their placeholder. There is none for assignments such as `password = ...`: they are
+frequent in code, and a changed answer would write other files when it is played."""
 
 _SECRET_PARTS = frozenset(
     (
@@ -40,11 +40,11 @@ _SECRET_PARTS = frozenset(
     )
 )
 MIN_SECRET_CHARS: Final = 8
-"""Shorter values are words (`AUTH=none`); taking those out would spoil ordinary text."""
+"""Shorter values are words (`AUTH=none`); removing them would spoil ordinary text."""
 
 
 def secrets_of(environ: Mapping[str, str]) -> dict[str, str]:
-    """Values that an environment holds in variables named like secrets, by value; paths are none."""
+    """Values of environment variables whose names look like secrets, mapped to these names; paths are excluded."""
     return {
         value: name
         for name, value in environ.items()
@@ -56,36 +56,36 @@ def secrets_of(environ: Mapping[str, str]) -> dict[str, str]:
 
 _LONG_CHARS = 500
 _MASKED: Final = r"\[masked (?P<masked>[A-Za-z_]\w*)\]"
-"""A secret that was masked before it came here. It gets the secret's own placeholder, so that a conversation that plays
-the cassette finds the requests which quote it."""
+"""A secret that was masked earlier. It gets the placeholder of the secret itself, so that a played conversation finds
+the requests that quote it."""
 
 
 @dataclass(frozen=True)
 class Cleaner:
-    """Takes secrets and absolute paths out of texts.
+    """Replaces secrets and absolute paths in texts by placeholders.
 
     Args:
-        places: Absolute paths by the name of their placeholder: `{"workspace": "/home/u/project"}`.
-        secrets: Names by secret value; see `secrets_of`.
+        places: Absolute paths, by the name of their placeholder: `{"workspace": "/home/u/project"}`.
+        secrets: Names, by secret value; see `secrets_of`.
     """
 
     places: Mapping[str, str]
     secrets: Mapping[str, str]
 
     def clean(self, text: str) -> str:
-        """The text as it may be written down."""
+        """The text with placeholders, for writing it down."""
         return self._cleaned_long(text) if len(text) > _LONG_CHARS else self._taken.sub(self._placeholder, text)
 
     def clean_json(self, value: Any) -> Any:
-        """A JSON value with every string cleaned, names of fields included."""
+        """A JSON value with every string cleaned, keys included."""
         return _mapped(value, self.clean)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where in the text something is taken out."""
+        """Begin and end of each passage in the text that is replaced."""
         return (match.span() for match in self._taken.finditer(text))
 
     def restore(self, text: str) -> str:
-        """The text with placeholders of paths as the paths of here; secrets stay away."""
+        """The text with this machine's paths in place of placeholders; placeholders of secrets stay."""
         return self._placed.sub(lambda match: self.places[match[1]], text) if MARK in text else text
 
     def restore_json(self, value: Any) -> Any:
@@ -94,20 +94,20 @@ class Cleaner:
 
     @cached_property
     def for_fragments(self) -> Cleaner:
-        """The same for texts that are pieces of JSON themselves: paths as they are spelled inside a JSON string."""
+        """A cleaner for pieces of JSON: it looks for paths as they are escaped inside a JSON string."""
         return Cleaner({name: _escaped(path) for name, path in self.places.items()}, self.secrets)
 
     @cached_property
     def _cleaned_long(self) -> Callable[[str], str]:
-        # Every request holds the whole conversation again.
+        # Cached, because every request contains the whole conversation again.
         return lru_cache(maxsize=4096)(lambda text: self._taken.sub(self._placeholder, text))
 
     @cached_property
     def _taken(self) -> re.Pattern[str]:
-        # The longest path first: the workspace is below the home folder.
+        # The longest path first: the workspace is usually inside the home folder.
         paths = sorted((path for path in self.places.values() if _is_telling(path)), key=len, reverse=True)
         below = "|".join(map(re.escape, paths)) or "(?!)"
-        # `\n/home/u` in a piece of JSON is a path behind a line break, `x/home/u` is another path.
+        # After `\n` in a piece of JSON, `/home/u` is a path; in `x/home/u` it is part of another path.
         path = rf"(?:(?<![\w.-])|(?<=\\[nrt]))(?P<path>{below})(?![\w-])(?!\.\w)"
         return re.compile(f"{path}|{_MASKED}|{self._secret.pattern}")
 
@@ -124,7 +124,7 @@ class Cleaner:
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
-        # Where two are one folder, the first says more: a workspace that is the home folder is the workspace.
+        # Of two names for one folder the first wins: a workspace that is the home folder is the workspace.
         return {path: name for name, path in reversed(list(self.places.items()))}
 
     def _placeholder(self, match: re.Match[str]) -> str:
@@ -138,7 +138,7 @@ class Cleaner:
 
 
 def cleaner_for(workspace: Path, state_dir: Path, environ: Mapping[str, str]) -> Cleaner:
-    """The cleaner of a run: its folders and the home folder as placeholders, its environment's secrets gone."""
+    """The cleaner of a run: placeholders for its folders and the home folder, and the secrets of its environment."""
     places = {"workspace": str(workspace), "state": str(state_dir)}
     if environ.get("HOME"):
         places["home"] = environ["HOME"].rstrip("/")
@@ -147,7 +147,7 @@ def cleaner_for(workspace: Path, state_dir: Path, environ: Mapping[str, str]) ->
 
 
 def _is_telling(path: str) -> bool:
-    """The root folder is no place of anybody's."""
+    """Whether the path is not the root folder, which needs no placeholder."""
     return len(path.strip("/")) > 0
 
 

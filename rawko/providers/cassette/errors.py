@@ -1,4 +1,4 @@
-"""What is wrong with a cassette file."""
+"""Errors of cassette files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ class CassetteError(ValueError):
 
     Attributes:
         path: The file.
-        line: Where in it, from 1; 0 where it is about the file as a whole.
-        problem: What was found, and what would be accepted.
+        line: Line of the defect, from 1; 0 where it concerns the whole file.
+        problem: The defect, and what would be accepted.
     """
 
     def __init__(self, path: Path, problem: str, *, line: int = 0) -> None:

@@ -1,8 +1,8 @@
 """The file of a cassette: YAML documents, a header and one per exchange, each closed by a line `...`.
 
-A document counts when its last line is there, and each is written at once, at the end: whoever is killed while
-recording leaves a file that holds every exchange that was complete. What stands behind the last `...` is passed over
-by readers and cut off by the next writer. The format is told in docs/providers.md.
+A document counts once its last line is written, and each is written at once when its exchange is complete: a recording
+that is killed leaves a file with every completed exchange. Readers ignore text after the last `...`; the next writer
+cuts it off. docs/providers.md describes the format.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from rawko.providers.cassette.requests import Asked, whole
 
 FORMAT: Final = 1
 TITLE: Final = "# A cassette of rawko: what a model was asked, and what it answered.\n"
-"""Its first line, for people: a comment, which readers do not need."""
+"""First line of the file, a comment for people; readers do not need it."""
 _FIELDS: Final = ("cassette", "provider", "level", "model")
-"""The header's, each on a line of its own, in this order; the line `...` closes it."""
+"""Fields of the header, each on its own line, in this order; the line `...` closes it."""
 Level = Literal["wire", "port"]
-"""What was recorded: a server's bytes, or the events of a provider that has no wire."""
+"""Level of the recording: a server's bytes ("wire"), or the events of a provider without a wire ("port")."""
 
 MAX_BYTES: Final = 200_000_000
-"""Of a cassette; it is read whole."""
+"""Largest size of a cassette, because it is read as a whole."""
 
 _DOCUMENT_END: Final = re.compile(r"^\.\.\.[ \t]*\r?\n", re.MULTILINE)
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -41,11 +41,11 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a cassette says of itself.
+    """The header of a cassette.
 
     Attributes:
-        provider: Which provider was recorded.
-        model: The model that was asked where an agent named none.
+        provider: Name of the recorded provider.
+        model: The model for agents that name none.
     """
 
     provider: str
@@ -55,7 +55,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request and its answer; what an answer holds depends on the cassette's level (`wire`, `port`)."""
+    """A request and its answer; the fields of the answer depend on the cassette's level (`wire`, `port`)."""
 
     number: int
     asked: Asked
@@ -67,7 +67,7 @@ class Cassette:
     """A whole cassette.
 
     Attributes:
-        is_cut: Something stands behind the last complete exchange: its recording was interrupted there.
+        is_cut: Text follows the last complete exchange: the recording was interrupted there.
         size: Bytes up to the end of the last complete document.
     """
 
@@ -77,14 +77,14 @@ class Cassette:
     is_cut: bool
     size: int
     ends: tuple[int, ...] = field(default=(), repr=False)
-    """Where each exchange ends, in bytes."""
+    """End of each exchange, as an offset in bytes."""
 
 
 def read_header(path: Path) -> Header:
-    """What a cassette says of itself.
+    """The header of a cassette.
 
     Raises:
-        CassetteError: There is no such file, or it is no cassette that this rawko can read.
+        CassetteError: The file does not exist, or is not a cassette of a known format.
     """
     pieces = _DOCUMENT_END.split(_read(path), maxsplit=1)
     return _header(path, pieces[0], has_end=len(pieces) > 1)
@@ -94,7 +94,7 @@ def read_cassette(path: Path, data: bytes | None = None) -> Cassette:
     """A cassette with all complete exchanges.
 
     Args:
-        data: Its content, if somebody has read it already.
+        data: The file's content, if the caller has read it already.
 
     Raises:
         CassetteError: As `read_header`; or an exchange is damaged.
@@ -119,7 +119,7 @@ def read_cassette(path: Path, data: bytes | None = None) -> Cassette:
 
 
 def _bytes(path: Path) -> bytes:
-    # Without waiting for whoever might write into a pipe.
+    # Non-blocking: opening a pipe would otherwise wait for a writer.
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise CassetteError(path, "is no regular file")
@@ -132,7 +132,7 @@ def _bytes(path: Path) -> bytes:
 def _read(path: Path, data: bytes | None = None) -> str:
     try:
         data = _bytes(path) if data is None else data
-        # A character that the end of the file cuts in two stands behind the last complete document.
+        # A character that is cut in two by the end of the file is after the last complete document.
         return codecs.utf_8_decode(data, "strict", False)[0]
     except OSError as error:
         raise CassetteError(path, f"cannot be read: {error.strerror}{near_path(path)}") from error
@@ -156,7 +156,7 @@ def _header(path: Path, text: str, *, has_end: bool) -> Header:
 
 
 def _no_header(path: Path, text: str) -> CassetteError:
-    """What a file is whose header nothing closes: one of a newer rawko, one that was cut off, or no cassette."""
+    """The error for a file without a closed header: a newer format, a file that was cut off, or not a cassette."""
     lines = text.rstrip("\n").split("\n")
     fields = _fields_of(text)
     if newer := re.fullmatch(r"cassette: (\d+)\s*", fields[0][1] if fields else ""):
@@ -176,7 +176,7 @@ def _no_header(path: Path, text: str) -> CassetteError:
 
 
 def _fields_of(text: str) -> list[tuple[int, str]]:
-    """Lines that hold something, with their numbers."""
+    """Lines with a field, as pairs of line number and text."""
     lines = enumerate(text.split("\n"), 1)
     return [(number, line) for number, line in lines if line.strip() and line[0] != "#" and line.rstrip() != "---"]
 
@@ -242,7 +242,7 @@ def _byte_sizes(text: str, ends: Sequence[int]) -> list[int]:
 
 
 def header_size(path: Path) -> int:
-    """Where the header ends, in bytes."""
+    """End of the header, as an offset in bytes."""
     match = _DOCUMENT_END.search(text := _read(path))
     assert match is not None, "read_cassette has found a header"
     return len(text[: match.end()].encode("utf-8"))

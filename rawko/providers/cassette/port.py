@@ -1,4 +1,4 @@
-"""Recording and playing at the Provider port: for providers without a wire, as the scripted one. No SDK here."""
+"""Records and plays at the Provider port: for providers without a wire, such as the scripted one. No SDK here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rawko.vocabulary.usage import Usage
 
 
 def request_json(request: ModelRequest) -> dict[str, Any]:
-    """A request as a cassette keeps it. How long it may take is no part of the question."""
+    """A request for the cassette, without its time bound, which is not part of the question."""
     tools = [
         {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
         for tool in request.tools
@@ -45,12 +45,12 @@ def request_json(request: ModelRequest) -> dict[str, Any]:
 
 
 class RecordingProvider:
-    """A provider whose answers are written down: here, or (`is_wire`) below, by the middleware of its client.
+    """A provider whose answers are recorded: by this class, or (`is_wire`) by the middleware of its client.
 
-    Only answers that came to their end, or failed, count; a call that its caller gave up is none.
+    Only answers that ended or failed are recorded, not calls that the caller cancelled.
 
     Args:
-        is_lent: The recorder is another provider's, which closes it.
+        is_lent: The recorder belongs to another provider, which closes it.
     """
 
     def __init__(self, inner: Provider, recorder: Recorder, *, is_wire: bool = False, is_lent: bool = False) -> None:
@@ -58,16 +58,16 @@ class RecordingProvider:
         self.name = inner.name
 
     def beside(self, inner: Provider) -> RecordingProvider:
-        """Another provider whose answers are written into the same cassette."""
+        """Another provider that records into the same cassette."""
         return RecordingProvider(inner, self._recorder, is_lent=True)
 
     def position(self) -> dict[str, Any]:
-        """How much is recorded, and where the inner provider stands: what a resumed run goes on from."""
+        """Number of recorded exchanges and the inner provider's position, from which a resumed run continues."""
         position = getattr(self._inner, "position", None)
         return {"recorded": self._recorder.count, "inner": None if position is None else position()}
 
     def unused(self) -> tuple[str, ...]:
-        """As the inner provider's."""
+        """The inner provider's unused replies."""
         unused = getattr(self._inner, "unused", None)
         return () if unused is None else tuple(unused())
 
@@ -120,7 +120,7 @@ class RecordingProvider:
     ) -> None:
         self._keep(request, _answer(deltas, error=_error_json(error)))
         if self._is_wire and error.code == "timeout" and call.body is not None and not call.is_written:
-            # Our own bound of the whole call: nothing on the wire tells of it.
+            # Our own time bound of the whole call ended it; the wire saw no failure.
             self._write(call.body, {"failure": {"type": "ReadTimeout", "message": error.message}})
 
     def _keep(self, request: ModelRequest, answer: Mapping[str, Any]) -> None:
@@ -139,13 +139,13 @@ def _answer(deltas: Sequence[Mapping[str, str]], **end: Any) -> dict[str, Any]:
 
 
 def _unwritten(error: CassetteError) -> ProviderError:
-    """A recording that cannot go on is no recording: the run fails, and says why."""
+    """The error where the recording cannot be continued: the run fails rather than leaving an incomplete cassette."""
     return provider_error(f"the cassette cannot be recorded any further: {error}", "scenario")
 
 
 class PlayingProvider:
-    """A provider whose answers come from a cassette: recorded at the port (`inner` None), or played by `inner`, whose
-    client's middleware takes them from the same tape."""
+    """A provider that answers from a cassette: recorded at the port (`inner` None), or at the wire (then `inner`
+    answers, and its client's middleware plays the same tape)."""
 
     name = "cassette"
 
@@ -153,11 +153,11 @@ class PlayingProvider:
         self._tape, self._inner = tape, inner
 
     def position(self) -> dict[str, Any]:
-        """How far the cassette has been played, as JSON."""
+        """The exchanges played so far, as JSON."""
         return {"taken": self._tape.position()}
 
     def unused(self) -> tuple[str, ...]:
-        """Exchanges that nobody asked for."""
+        """Exchanges that no request took."""
         return self._tape.unused()
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
@@ -186,10 +186,10 @@ class PlayingProvider:
 
 
 def check_answers(cassette: Cassette) -> None:
-    """Refuse answers recorded at the port that cannot be played, before a task starts.
+    """Check before a task starts that all answers recorded at the port can be played.
 
     Raises:
-        CassetteError: Names the exchange.
+        CassetteError: An answer is damaged; the message names the exchange.
     """
     for exchange in cassette.exchanges:
         answer = exchange.answer

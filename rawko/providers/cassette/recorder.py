@@ -1,4 +1,4 @@
-"""Writes down what a provider is asked and answers: cleaned, in the order in which the answers are complete."""
+"""Records exchanges with a provider: cleaned, in the order in which the answers end."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rawko.providers.cassette.writer import CassetteWriter
 
 @dataclass(slots=True)
 class WireCall:
-    """One call of a provider, as its client's middleware sees it.
+    """One call of a provider, shared with its client's middleware.
 
     Attributes:
-        body: What was sent; None before that.
-        is_written: Its answer, or what broke it, is in the cassette.
+        body: The request; None before it is sent.
+        is_written: The answer or its failure is in the cassette.
     """
 
     body: Request | None = None
@@ -28,11 +28,11 @@ class WireCall:
 
 
 WIRE_CALL: ContextVar[WireCall | None] = ContextVar("wire_call", default=None)
-"""The call at work: how the recording provider above the client and the middleware inside of it know each other."""
+"""The current call; connects the recording provider around the client with the middleware inside it."""
 
 
 class Recorder:
-    """A cassette that is being recorded.
+    """A cassette being recorded.
 
     Args:
         keep: See `CassetteWriter`.
@@ -47,17 +47,17 @@ class Recorder:
 
     @property
     def count(self) -> int:
-        """Exchanges so far."""
+        """Number of exchanges so far."""
         return self._writer.count
 
     def write(self, body: Request, answer: Mapping[str, Any]) -> None:
-        """Write down one exchange; `answer` is clean already.
+        """Write one exchange; `answer` is cleaned already.
 
         Raises:
-            CassetteError: The disk refuses.
+            CassetteError: The file cannot be written.
         """
         self._writer.append(Asked(self.cleaner.clean_json(normalised(body))), answer)
 
     def close(self) -> None:
-        """Safe to call twice."""
+        """Close the file; further calls do nothing."""
         self._writer.close()

@@ -1,4 +1,4 @@
-"""Requests as cassettes keep and compare them: normalised, the earlier part of a conversation said once. Pure."""
+"""Requests in cassettes: normalised, compared, and written with each earlier part of a conversation only once. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Request = Mapping[str, Any]
 MAX_DIFF_LINES: Final = 60
 MAX_LINE_CHARS: Final = 200
 MAX_LOOKED_BACK: Final = 64
-"""Earlier requests that a new one is told by: what recording costs does not grow with the cassette."""
+"""Number of earlier requests that a new one may refer to; bounds the cost of recording one exchange."""
 
 _DROPPED = ("metadata", "stream")
 _CACHE_MARK = "cache_control"
@@ -40,12 +40,12 @@ _VARYING: Final[tuple[tuple[str, str], ...]] = (
     (r"\b(?:localhost|127\.0\.0\.1):\d+\b", "<server>"),
     (r"\b(?:pid|PID|process)[ =:]+\d+\b", "<process>"),
 )
-"""What differs from one time to the next and says nothing: for comparing only, in this order."""
+"""Patterns of values that differ between runs without changing the question; used for comparing only, in this order."""
 _BLUR = re.compile("|".join(f"(?P<v{number}>{shape})" for number, (shape, _) in enumerate(_VARYING)))
 
 
 def normalised(body: Request) -> dict[str, Any]:
-    """The request without what is no part of the question: marks for the server's cache, and how it is delivered."""
+    """The request without fields that are not part of the question: cache marks and the form of delivery."""
     return {key: _unmarked(value) for key, value in body.items() if key not in _DROPPED}
 
 
@@ -59,49 +59,49 @@ def _unmarked(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Asked:
-    """A normalised request with what comparisons need, each part looked at once."""
+    """A normalised request with hashes for comparing; each part is hashed once."""
 
     request: Request
 
     @cached_property
     def marks(self) -> tuple[str, ...]:
-        """Fingerprints of its messages, in order."""
+        """Hashes of its messages, in order."""
         return tuple(_mark(_text(message)) for message in self.request.get("messages", ()))
 
     @cached_property
     def fields(self) -> Mapping[str, str]:
-        """Fingerprints of everything else, by field."""
+        """Hashes of all other fields, by name."""
         return {name: _mark(_text(value)) for name, value in sorted(self.request.items()) if name != "messages"}
 
     @cached_property
     def key(self) -> str:
-        """Fingerprint of the whole."""
+        """Hash of the whole request."""
         return _mark("\n".join([*self.marks, *(f"{name}={mark}" for name, mark in self.fields.items())]))
 
     @cached_property
     def blurred(self) -> str:
-        """Fingerprint of the whole without dates, durations, temporary names and the like.
+        """Hash of the whole request without dates, durations, temporary names and other varying values.
 
-        Nor with the bound of the answer, which depends on what is left of a budget: the recorded answer is what it is.
+        `max_tokens` is excluded, too: it depends on the rest of a budget, and the recorded answer does not.
         """
         fields = {name: value for name, value in self.request.items() if name not in ("messages", "max_tokens")}
         parts = [*self.request.get("messages", ()), fields]
         return _mark("\n".join(_blurred_mark(_text(part)) for part in parts))
 
     def shares(self, other: Asked) -> tuple[int, int]:
-        """How much is common with another request: messages from the beginning, other fields."""
+        """Number of equal messages from the beginning, and number of equal other fields."""
         equal = sum(other.fields.get(name) == mark for name, mark in self.fields.items())
         return _common(self.marks, other.marks), equal
 
 
 def blur(text: str) -> str:
-    """The text without what differs from one time to the next."""
+    """The text with marks such as `<time>` in place of varying values."""
     return _BLUR.sub(lambda match: _VARYING[int(str(match.lastgroup)[1:])][1], text)
 
 
 @lru_cache(maxsize=4096)
 def _blurred_mark(text: str) -> str:
-    """Cached, since every request holds the whole conversation again."""
+    """Cached, because every request contains the whole conversation again."""
     return _mark(blur(text))
 
 
@@ -126,7 +126,12 @@ def _mark(text: str) -> str:
 
 
 def abridged(asked: Asked, earlier: Sequence[Asked]) -> dict[str, Any]:
-    """The request as it is written down: what it shares with an earlier one is told by that one's number (`like`)."""
+    """The request for the cassette; the part that it shares with an earlier one is a reference to it (`like`).
+
+    exchange 3    {messages: [a, b, c], model: m}
+    exchange 4    {messages: [a, b, c, d, e], model: m}
+    written as    {like: 3, keeps_messages: 3, messages: [d, e]}
+    """
     number, base = _nearest_base(asked, earlier)
     if base is None:
         return dict(asked.request)
@@ -151,10 +156,10 @@ def _nearest_base(asked: Asked, earlier: Sequence[Asked]) -> tuple[int, Asked | 
 
 
 def whole(written: Mapping[str, Any], earlier: Sequence[Asked]) -> dict[str, Any]:
-    """The request that `abridged` wrote down.
+    """The request that `abridged` has written.
 
     Raises:
-        ValueError: It refers to a request that is not there.
+        ValueError: It refers to an exchange that does not exist.
     """
     if "like" not in written:
         return dict(written)
@@ -176,7 +181,7 @@ def whole(written: Mapping[str, Any], earlier: Sequence[Asked]) -> dict[str, Any
 
 
 def difference(recorded: Asked, asked: Asked) -> Iterator[str]:
-    """Lines that tell what a request has otherwise than a recorded one; messages that are equal are left out."""
+    """Lines with the differences between a request and a recorded one; equal messages are left out."""
     for name in sorted({*recorded.fields, *asked.fields}):
         if recorded.fields.get(name) != asked.fields.get(name):
             yield from _diff(name, recorded.request.get(name), asked.request.get(name))
@@ -198,7 +203,7 @@ def _diff(name: str, was: Any, now: Any) -> Iterator[str]:
 
 
 def _lines(value: Any, indent: str = "") -> list[str]:
-    """A JSON value as lines that a person can compare: texts line by line."""
+    """A JSON value as lines for comparing by people; texts are split into their lines."""
     match value:
         case None:
             return []

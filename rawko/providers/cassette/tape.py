@@ -1,4 +1,4 @@
-"""Which recorded answer belongs to a request: by content, in the order of recording, each once. Pure."""
+"""Finds the recorded answer to a request: by content, in the order of recording, each answer once. Pure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from rawko.runtime.ports import ProviderError
 
 
 class Tape:
-    """A cassette that is being played.
+    """A cassette being played.
 
-    Equal requests (a try and its repetition) get their answers in the order of recording; different ones may come in
-    any order, as parallel calls do. A request that fits exactly goes before one that differs in dates, durations,
-    temporary names and the like.
+    Equal requests (a call and its retry) get their answers in the order of recording; different requests may come in
+    any order, as parallel calls do. An exact match takes precedence over one that differs in dates, durations,
+    temporary names and other varying values.
 
     Args:
-        position: What `position` of an earlier tape gave: answers that were taken are not given again.
+        position: The `position` of an earlier tape; answers that it gave are not given again.
 
     Raises:
         ValueError: `position` does not belong to this cassette.
@@ -35,10 +35,10 @@ class Tape:
             raise ValueError(f"exchange {max(self._taken)} was taken; the cassette has {len(cassette.exchanges)}")
 
     def take(self, body: Request) -> Exchange:
-        """The answer to a request.
+        """The exchange with the answer to a request.
 
         Raises:
-            ProviderError: None was recorded, or all that were are taken (code "scenario"); says what differs.
+            ProviderError: No answer was recorded, or all are taken (code "scenario"); the message has the differences.
         """
         asked = Asked(self.cleaner.clean_json(normalised(body)))
         number = self._first(self._exact.get(asked.key)) or self._first(self._alike.get(asked.blurred))
@@ -48,11 +48,11 @@ class Tape:
         return self._cassette.exchanges[number - 1]
 
     def position(self) -> str:
-        """What has been taken, as ranges: "1-17,19"."""
+        """Numbers of the exchanges taken so far, as ranges: "1-17,19"."""
         return ranges_of(self._taken)
 
     def unused(self) -> tuple[str, ...]:
-        """Exchanges that nobody asked for."""
+        """Exchanges that no request took."""
         left = (exchange.number for exchange in self._cassette.exchanges if exchange.number not in self._taken)
         return tuple(f"{self._cassette.path}: exchange {number}" for number in left)
 
@@ -65,7 +65,7 @@ class Tape:
         return _grouped((exchange.asked.blurred, exchange.number) for exchange in self._cassette.exchanges)
 
     def _first(self, numbers: Iterable[int] | None) -> int | None:
-        """The earliest that is not taken."""
+        """The first of these exchanges that is not taken."""
         return next((number for number in numbers or () if number not in self._taken), None)
 
     # ------------------------------------------------------------ misses
@@ -91,7 +91,7 @@ class Tape:
         return provider_error("\n".join(lines), "scenario")
 
     def _nearest(self, asked: Asked) -> Exchange | None:
-        """The one with the longest common beginning; among equal ones what is not taken, then the earliest."""
+        """The exchange with the longest common beginning; among equals one that is not taken, then the earliest."""
 
         def rank(exchange: Exchange) -> tuple[int, int, int, bool, int]:
             messages, fields = asked.shares(exchange.asked)
@@ -109,7 +109,7 @@ def _grouped(keyed: Iterable[tuple[str, int]]) -> Mapping[str, list[int]]:
 
 
 def ranges_of(numbers: Iterable[int]) -> str:
-    """Numbers as ranges, so that what a run notes stays short however long it is."""
+    """Numbers as ranges ("1-17,19"), so that a run's notes stay short."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and runs[-1][1] == number - 1:
@@ -120,10 +120,10 @@ def ranges_of(numbers: Iterable[int]) -> str:
 
 
 def numbers_of(ranges: str) -> Iterator[int]:
-    """The numbers that `ranges_of` wrote.
+    """The numbers in the result of `ranges_of`.
 
     Raises:
-        ValueError: It is not of that form.
+        ValueError: The text does not have this form.
     """
     for part in filter(None, ranges.split(",")):
         first, _, last = part.partition("-")
@@ -131,10 +131,10 @@ def numbers_of(ranges: str) -> Iterator[int]:
 
 
 def position_of(notes: Mapping[str, object] | None) -> str:
-    """The position in what a provider noted; "" at the beginning.
+    """The position in a provider's notes; "" without notes.
 
     Raises:
-        ValueError: The note is not of a cassette.
+        ValueError: The notes are not those of a cassette.
     """
     if notes is None:
         return ""

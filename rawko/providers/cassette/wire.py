@@ -1,7 +1,7 @@
-"""Recording and playing at the SDK's middleware: requests, and answers as the bytes that came.
+"""Records and plays at the SDK's middleware: requests, and answers as the received bytes.
 
-What is played goes through the same reading as what a server sends: events, status codes, broken connections. The
-client that plays never gets as far as its transport. Importing this module loads the SDK.
+A played answer takes the same path as a server's: events, status codes, broken connections. A client that plays never
+uses its transport. Importing this module loads the SDK.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Next = Callable[[Any], Awaitable[Any]]
 Middleware = Callable[[Any, Next], Awaitable[Any]]
 
 KEPT_HEADERS: Final = ("content-type", "request-id", "retry-after", "retry-after-ms", "x-should-retry")
-"""What of an answer's headers means something to a reader; the rest, cookies among it, is not written down."""
+"""The headers of an answer that its reader needs; the others, cookies among them, are not recorded."""
 
 _NOWHERE: Final = "http://cassette.invalid/v1/messages"
 
 
 def recorded(client: AsyncAnthropic, recorder: Recorder) -> AsyncAnthropic:
-    """The client with everything that it is asked and answered written down.
+    """The client, recording all its requests and answers.
 
-    An answer counts when its last byte is there, or when it broke; one that the caller gave up is none.
+    An answer is recorded when its last byte has arrived or it broke off, not when the caller cancelled it.
     """
 
     async def record(request: Any, call_next: Next) -> Any:
@@ -64,7 +64,7 @@ def recorded(client: AsyncAnthropic, recorder: Recorder) -> AsyncAnthropic:
 
 
 def played(client: AsyncAnthropic, tape: Tape) -> AsyncAnthropic:
-    """The client with every answer from the cassette; no network is touched."""
+    """The client, with every answer from the cassette and without network access."""
 
     async def play(request: Any, call_next: Next) -> Any:
         exchange = tape.take(json.loads(request.options.content))
@@ -96,7 +96,7 @@ def played(client: AsyncAnthropic, tape: Tape) -> AsyncAnthropic:
 
 
 def _answer(raw: httpx2.Response, data: bytes, cleaner: Cleaner) -> dict[str, Any]:
-    """Status, headers and body; the body as text where it is one, without the transport's compression."""
+    """Status, headers and body; the body decompressed, as text if it is UTF-8, else in base64."""
     headers = {name: cleaner.clean(raw.headers[name]) for name in KEPT_HEADERS if name in raw.headers}
     plain = _decoded(raw, data)
     try:
@@ -130,7 +130,7 @@ def _failure(error: BaseException, cleaner: Cleaner) -> dict[str, str]:
 
 
 def _exception(failure: Mapping[str, Any]) -> httpx2.HTTPError:
-    """The transport's exception again; one that it does not know is a connection that broke."""
+    """The transport's exception by its recorded name; a NetworkError where the name is unknown."""
     kind = getattr(httpx2, str(failure.get("type")), None)
     message = str(failure.get("message", ""))
     if isinstance(kind, type) and issubclass(kind, httpx2.TransportError):
@@ -139,7 +139,7 @@ def _exception(failure: Mapping[str, Any]) -> httpx2.HTTPError:
 
 
 def _connection_error(error: httpx2.HTTPError, sent: httpx2.Request) -> anthropic.APIConnectionError:
-    """As the SDK raises it where no answer came."""
+    """The SDK's exception for a call without an answer."""
     is_timeout = isinstance(error, httpx2.TimeoutException)
     told = anthropic.APITimeoutError(request=sent) if is_timeout else anthropic.APIConnectionError(request=sent)
     told.__cause__ = error
@@ -150,7 +150,7 @@ def _connection_error(error: httpx2.HTTPError, sent: httpx2.Request) -> anthropi
 
 
 class _Overheard(httpx2.AsyncByteStream):
-    """An answer's bytes on their way, kept until the last one is there."""
+    """The bytes of an answer, passed on and collected until the last one."""
 
     def __init__(self, raw: httpx2.Response, ended: Callable[[bytes, BaseException | None], None]) -> None:
         assert isinstance(raw.stream, httpx2.AsyncByteStream)
@@ -170,7 +170,8 @@ class _Overheard(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._stream.aclose()
-        # The reader of a stream stops at an error in it, and at what it cannot read: that is the answer, too.
+        # The reader of a stream stops at an error in it, and at a line that it cannot read: the answer is then
+        # complete, too.
         text = _decoded(self._raw, b"".join(self._pieces)).decode("utf-8", "replace")
         if ends_by_itself(text):
             self._tell(None)
@@ -182,7 +183,7 @@ class _Overheard(httpx2.AsyncByteStream):
 
 
 class _Played(httpx2.AsyncByteStream):
-    """Recorded bytes, and the failure that ended them."""
+    """Recorded bytes, followed by the recorded failure if there was one."""
 
     def __init__(self, data: bytes, failure: httpx2.HTTPError | None) -> None:
         self._data, self._failure = data, failure

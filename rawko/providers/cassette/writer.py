@@ -1,4 +1,4 @@
-"""Writes cassettes: one exchange at once, whole or not at all for whoever reads; see `file` for the format."""
+"""Writes cassettes: each exchange at once, so that readers see it whole or not at all; `file` defines the format."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ class CassetteWriter:
     """Appends exchanges to a cassette; one writer per file.
 
     Args:
-        keep: Go on with an existing file after so many exchanges (what stands behind them was never acknowledged);
-            None: a new file.
+        keep: Continue a file after this many exchanges (later ones were never acknowledged); None: a new file.
 
     Raises:
-        CassetteError: The file exists already (or, with `keep`, is no cassette of this header), cannot be written, or
-            somebody else is writing it.
+        CassetteError: The file exists already (or, with `keep`, is not a cassette with this header), cannot be written,
+            or another process is writing it.
     """
 
     def __init__(self, path: Path, header: Header, *, keep: int | None = None) -> None:
@@ -46,14 +45,14 @@ class CassetteWriter:
 
     @property
     def count(self) -> int:
-        """Exchanges so far."""
+        """Number of exchanges so far."""
         return len(self._asked)
 
     def append(self, asked: Asked, answer: Mapping[str, Any]) -> None:
-        """Write one exchange, whole and at once.
+        """Write one exchange at once.
 
         Raises:
-            CassetteError: The disk refuses.
+            CassetteError: The file cannot be written.
         """
         number = len(self._asked) + 1
         data = {"exchange": number, "request": abridged(asked, self._asked), "answer": dict(answer)}
@@ -61,7 +60,7 @@ class CassetteWriter:
         self._asked.append(asked)
 
     def close(self) -> None:
-        """Safe to call twice."""
+        """Close the file; further calls do nothing."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -118,7 +117,7 @@ def _document(data: Mapping[str, Any]) -> str:
 
 
 def _has_astral(data: Any) -> bool:
-    """Whether some text has characters beyond the first plane, which libyaml can only write as escapes."""
+    """Whether a text has characters above U+FFFF, which libyaml can only write as escapes."""
     if isinstance(data, str):
         return _ASTRAL.search(data) is not None
     if isinstance(data, Mapping):
@@ -127,7 +126,7 @@ def _has_astral(data: Any) -> bool:
 
 
 def _long_text(dumper: Any, text: str) -> Any:
-    """Texts of several lines stand line by line; one with characters that YAML readers change is escaped."""
+    """Represent texts of several lines as block scalars; texts with characters that YAML readers change are escaped."""
     style = '"' if _FRAGILE.search(text) else "|" if "\n" in text else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 

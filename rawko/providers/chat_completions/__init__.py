@@ -1,1 +1,1 @@
-"""The openai provider: any server of the chat completions API. Import the module that you need; `api` loads the SDK."""
+"""The provider `openai`: any server of the chat completions API. Import the module you need; `api` loads the SDK."""

@@ -1,6 +1,6 @@
-"""Answers of the chat completions API, put together from the chunks of their stream.
+"""Assembles answers of the chat completions API from the chunks of their stream.
 
-Pure: JSON objects in, the vocabulary's messages out. Chunks of one answer:
+Pure: JSON objects in, messages of our vocabulary out. Chunks of one answer:
 
     {"model": m, "choices": [{"delta": {"reasoning_content": "Hm."}}]}                        ThinkingDelta
     {"choices": [{"delta": {"content": "I write."}}]}                                         TextDelta
@@ -9,7 +9,7 @@ Pure: JSON objects in, the vocabulary's messages out. Chunks of one answer:
     {"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}
     {"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 7}}
 
-Requests are `request`, sending is `api`, failures are `failures`.
+Requests are in `request`, sending in `api`, failures in `failures`.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ _STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "content_filter": "refusal",
 }
 _BROKEN_OFF: Final = frozenset({"abort", "error", "cancelled", "insufficient_system_resource"})
-"""What servers say where they gave the answer up."""
+"""Finish reasons of servers that gave up on the answer."""
 
 _THINKING: Final = ("reasoning_content", "reasoning")
-"""DeepSeek, vLLM, llama.cpp, LM Studio; Ollama, OpenRouter."""
+"""Names of the field: of DeepSeek, vLLM, llama.cpp, LM Studio; of Ollama, OpenRouter."""
 
 BYTES_PER_TOKEN: Final = 4
-"""For servers that report no usage: an estimate, so that budgets still hold."""
+"""For estimating the usage where a server reports none, so that budgets still apply."""
 
 
 class _Call:
-    """A tool call as it arrives."""
+    """A tool call whose pieces are arriving."""
 
     def __init__(self) -> None:
         self.id = ""
@@ -52,7 +52,7 @@ class _Call:
 
 
 class _Text:
-    """A text as it arrives; half a character waits for the next piece."""
+    """A text whose pieces are arriving; a lone surrogate waits for its other half."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
@@ -68,12 +68,12 @@ class _Text:
 
 
 class AnswerReader:
-    """Puts an answer together from its chunks.
+    """Assembles an answer from its chunks.
 
-    `read` takes them in order, as the JSON objects that came; `done` gives the end.
+    `read` takes the chunks in order, as JSON objects; `done` returns the end.
 
     Attributes:
-        sent_bytes: Size of the request, for servers that report no usage.
+        sent_bytes: Size of the request, for estimating the usage where the server reports none.
     """
 
     def __init__(self, model: str) -> None:
@@ -89,7 +89,7 @@ class AnswerReader:
 
     @property
     def usage(self) -> Usage:
-        """What is known so far, also of an answer that never ends."""
+        """The usage known so far, also of an answer that is cut off."""
         if self._told is not None:
             return self._told
         if not self._has_begun:
@@ -105,10 +105,10 @@ class AnswerReader:
         )
 
     def read(self, event: object) -> StreamEvent | None:
-        """Take one chunk; a delta that a reader should see comes back. Unknown fields are passed over.
+        """Take one chunk; returns its delta, if it has one for the reader of the stream. Unknown fields are ignored.
 
         Raises:
-            UnreadableAnswerError: The chunk is no JSON object, or its fields are not what the API promises.
+            UnreadableAnswerError: The chunk is not a JSON object, or its fields do not fit the API.
         """
         if not isinstance(event, dict):
             raise UnreadableAnswerError(f"a chunk of the answer is no JSON object: {event!r:.100}")
@@ -121,8 +121,8 @@ class AnswerReader:
         """The whole answer.
 
         Raises:
-            CutOffAnswerError: No finish reason came, or one that says that the server gave up.
-            UnreadableAnswerError: No answer came at all, or a tool call's arguments are no JSON object.
+            CutOffAnswerError: There was no finish reason, or one that says that the server gave up.
+            UnreadableAnswerError: There was no answer, or a tool call's arguments are not a JSON object.
         """
         if not self._has_begun:
             raise UnreadableAnswerError("the server sent no message; is the base URL that of a chat completions API?")
@@ -176,7 +176,7 @@ class AnswerReader:
         return None
 
     def _extend(self, piece: Mapping[str, Any]) -> None:
-        """Add a piece to its call. Some servers leave the index out, or give each call the index 0 and an id."""
+        """Append a piece to its call. Some servers omit the index, or give every call the index 0 and another id."""
         function = piece.get("function") or {}
         index = piece.get("index", "last")
         call = self._by_index.get(index) if index != "last" else next(reversed(self._calls), None)
@@ -199,7 +199,7 @@ def _string(value: object) -> str:
 
 
 def _usage(told: Mapping[str, Any]) -> Usage:
-    """Cached tokens are a part of the prompt's here, and beside it with us."""
+    """The usage as our Usage. The API includes cached tokens in the prompt's; a Usage counts them separately."""
     details = told.get("prompt_tokens_details") or {}
     read = int(details.get("cached_tokens") or told.get("prompt_cache_hit_tokens") or 0)
     written = int(details.get("cache_write_tokens") or 0)
@@ -213,7 +213,7 @@ def _usage(told: Mapping[str, Any]) -> Usage:
 
 
 def _finished(call: _Call, stop_reason: StopReason) -> Block:
-    """The call as a block; a note in place of one that the limit cut off, since half a call cannot be run."""
+    """The call as a block; a text block in place of a call that max_tokens cut off, which cannot be run."""
     text = "".join(call.pieces)
     try:
         value = json.loads(text) if text.strip() else {}

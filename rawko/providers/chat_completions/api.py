@@ -1,6 +1,6 @@
-"""The openai provider: any server of the chat completions API through the SDK. One call is one try.
+"""The provider `openai`: any server of the chat completions API, through the SDK. One call is one attempt.
 
-Importing this module loads the SDK; settings alone are in `endpoint`.
+Importing this module loads the SDK; the settings are in `endpoint`.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from rawko.providers.models import resolve_model
 from rawko.runtime.ports import ModelRequest, StreamEvent, TurnDone
 
 _CHUNKS: Final = AsyncStream[object]
-"""A stream of chunks as the JSON objects that came: fields newer than the SDK come through whole."""
+"""A stream of chunks as the JSON objects received, so that fields newer than the SDK stay unchanged."""
 _NO_KEY: Final = "no-key"
-"""The SDK refuses to start without a key; the header with this one is never sent."""
+"""The SDK requires a key; the header with this one is never sent."""
 
 _SENT: Final = frozenset(
     {"host", "accept", "accept-encoding", "connection", "content-type", "content-length", "transfer-encoding"}
     | {"user-agent", "authorization", "openai-organization", "openai-project"}
 )
-"""Headers of a request. The SDK adds what the environment's OPENAI_CUSTOM_HEADERS says, keys among it, to every server
-that it asks, and facts on this machine; neither is sent."""
+"""The headers of a request. The SDK adds headers from OPENAI_CUSTOM_HEADERS, which may contain keys, to requests for
+any server, and facts about this machine; neither is sent."""
 
 
 class OpenAIProvider:
-    """A Provider in front of a server of the chat completions API.
+    """A Provider for a server of the chat completions API.
 
-    The SDK's own retries are off: they are silent, and retrying belongs to the machines (C-24). A field that the
-    server refuses is asked in another form (`dialect`), which is found out once per model.
+    The SDK's own retries are off: they are silent, and the machines retry (C-24). If the server refuses the form of a
+    field, the request is sent again in another form (`dialect`), which is remembered per model.
 
     Args:
-        endpoint: Where the server is.
+        endpoint: Address and sign-in of the server.
         http_client: Another transport for the SDK (`openai.DefaultAsyncHttpxClient`); closed with the provider.
     """
 
@@ -73,7 +73,7 @@ class OpenAIProvider:
         self._dialects: dict[str, Dialect] = {}
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Deltas as they arrive, then the end. Closing the iterator closes the connection of the call."""
+        """Yield deltas as they arrive, then the TurnDone. Closing the iterator closes the call's connection."""
         reader = AnswerReader(resolve_model(request.model))
 
         async def open_answer() -> AsyncStream[object]:
@@ -83,7 +83,7 @@ class OpenAIProvider:
         return answered(open_answer, reader, classify, whole_ms=whole_ms)
 
     async def create(self, request: ModelRequest) -> TurnDone:
-        """The whole answer at once."""
+        """The whole answer."""
         return await whole(self.stream(request))
 
     async def aclose(self) -> None:
@@ -91,7 +91,7 @@ class OpenAIProvider:
         await self._client.close()
 
     async def _open(self, request: ModelRequest, reader: AnswerReader) -> AsyncStream[object]:
-        """Send the request, in the form that the server understands."""
+        """Send the request, in the forms that the server accepts."""
         first = Dialect(limit="max_completion_tokens" if self._endpoint.is_openai else "max_tokens")
         dialect = self._dialects.get(request.model, first)
         tried = {dialect}
@@ -114,9 +114,9 @@ class OpenAIProvider:
                 return answer
 
     async def _trim(self, request: httpx2.Request) -> None:
-        """Leave no header in a request but the known ones, and no sign-in but the endpoint's own, there alone.
+        """Remove from a request all unknown headers, and all sign-in but the endpoint's own to the endpoint itself.
 
-        A redirect to another server is followed without.
+        A redirect to another server is followed without sign-in.
         """
         endpoint, is_there = self._endpoint, server_of(request.url) == server_of(httpx2.URL(self._endpoint.base_url))
         own = f"Bearer {endpoint.api_key}" if endpoint.api_key else None
@@ -133,5 +133,5 @@ class OpenAIProvider:
 
 
 def _sign_in(endpoint: ChatEndpoint) -> dict[str, str]:
-    """The key as a header: else an authorization in OPENAI_CUSTOM_HEADERS would take its place."""
+    """The key as a header of its own; otherwise an authorization in OPENAI_CUSTOM_HEADERS would replace it."""
     return {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}

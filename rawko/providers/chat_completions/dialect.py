@@ -1,13 +1,14 @@
-"""What a server of the chat completions API understands, found out from what it refuses. Pure.
+"""The forms of optional fields that a server of the chat completions API accepts, found by its refusals. Pure.
 
-Servers differ in three optional fields. The first request has each in its best form; a server that refuses one (400 or
-422, its words name the field) is asked again at once with the next form, and the form is kept for that model:
+Servers differ in three optional fields. The first request has the best form of each. If the server refuses one (400 or
+422, with the field's name in its message), the request is sent again at once with the next form, which is remembered
+for the model:
 
     decisions   response_format json_schema  ->  json_object, schema in the prompt  ->  schema in the prompt alone
     limit       max_completion_tokens  <->  max_tokens      (OpenAI's server begins with the first)
     usage       stream_options include_usage  ->  left out: tokens are estimated
 
-A refusal costs no tokens, and no form is tried twice, so this is no retry: those belong to the machines.
+A refusal costs no tokens, and no form is sent twice, so this is not a retry: the machines retry.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ _UNKNOWN: Final = re.compile(
     r"unsupported|not supported|unrecognized|unknown|unexpected|not permitted|not allowed|extra inputs|not available",
     re.IGNORECASE,
 )
-"""A limit is also named where its value is refused; only where the field itself is unknown another name helps."""
+"""A refusal may also concern the limit's value; only where the field's name is unknown does the other name help."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The form of the optional fields."""
+    """The forms of the optional fields."""
 
     decisions: Decisions = "json_schema"
     limit: Limit = "max_tokens"
     has_usage: bool = True
 
     def after_refusal(self, status: int, text: str, *, is_decision: bool) -> Dialect | None:
-        """The next form to ask in, or None where the refusal is about something else."""
+        """The forms to try next, or None where the refusal concerns something else."""
         if status not in _REFUSING:
             return None
         if is_decision and self.decisions != "prompt" and _DECISIONS.search(text):

@@ -1,4 +1,4 @@
-"""Where a server of the chat completions API is and how to sign in: settings only, no SDK."""
+"""Address and sign-in of a server of the chat completions API: settings only, no SDK."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class ChatEndpoint:
     """A server of the chat completions API: OpenAI's, or any other by its URL (vLLM, Ollama, llama.cpp, LM Studio).
 
     Attributes:
-        base_url: Root of the API; one without a path gets `/v1`, where nearly all servers have it.
-        api_key: Signs in, as a bearer token; without it no `authorization` is sent.
-        organization: Of an account at OpenAI; None sends none. `project` as well.
-        timeout_ms: Bound of a whole call whose request names none.
-        idle_timeout_ms: Longest silence on the wire, before the answer and within it.
+        base_url: Root of the API; `/v1` is appended to one without a path, because most servers have the API there.
+        api_key: For sign-in, as a bearer token; None: no `authorization` header is sent.
+        organization: Of an account at OpenAI; None: no such header is sent. `project` likewise.
+        timeout_ms: Bound of a call whose request has no bound of its own.
+        idle_timeout_ms: Longest silence on the wire, before and within the answer.
         connect_timeout_ms: Bound of opening the connection.
 
     Raises:
@@ -47,7 +47,7 @@ class ChatEndpoint:
 
 
 def chat_endpoint_from_env(environ: Mapping[str, str]) -> ChatEndpoint | None:
-    """The endpoint that the SDK's own variables name, or None where they name neither a key nor a server."""
+    """The endpoint in the SDK's environment variables; None where they have neither a key nor a server's address."""
     base_url = _with_path(environ.get("OPENAI_BASE_URL") or OPENAI_URL)
     api_key = environ.get("OPENAI_API_KEY") or None
     if base_url == OPENAI_URL and not api_key:

@@ -1,6 +1,6 @@
-"""Failures of a chat completions call as ProviderErrors: what the SDK raises, read with the tables of `http.failures`.
+"""Failures of a chat completions call as ProviderErrors: maps the SDK's exceptions, with the tables of `http.failures`.
 
-An error in the middle of a stream has no status of its own; servers put one into `code`, or a word.
+An error within a stream has no HTTP status of its own; servers put a status or a word into its `code`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BY_EXCEPTION: tuple[tuple[type[BaseException], ProviderCode], ...] = (
     (openai.APIConnectionError, "network_error"),
     (openai.OpenAIError, "server_error"),
 )
-"""Failures without an error body, most special first."""
+"""Codes of failures without an error body, the most specific class first."""
 
 _TYPES: Final[Mapping[str, str]] = {
     "overloaded": "overloaded_error",
@@ -44,11 +44,11 @@ _TYPES: Final[Mapping[str, str]] = {
     "InternalServerError": "server_error",
     "AuthenticationError": "authentication_error",
 }
-"""Words in `code` and `type`, as the shared table knows them."""
+"""Words in `code` and `type`, mapped to the error types of the shared table."""
 
 
 def classify(error: Exception, *, usage: Usage, now: Callable[[], float] = time.time) -> ProviderError | None:
-    """The ProviderError of what the SDK or its transport raised; None for what is no failure of a call.
+    """The ProviderError for an exception of the SDK or its transport; None where the exception is no failure of a call.
 
     Args:
         usage: Tokens that the call is known to have used.
@@ -62,7 +62,7 @@ def classify(error: Exception, *, usage: Usage, now: Callable[[], float] = time.
         trace = f", request {error.request_id}" if error.request_id else ""
         told = f"{cut(text_of(error), MESSAGE_CHARS)} (HTTP {status}{trace})"
         return provider_error(told, _code(error, status), retry_after_ms=wait, status=status, usage=usage)
-    # A connection error's own class says nothing; the transport's exception behind it does.
+    # A connection error's own class is general; the transport's exception behind it tells what happened.
     is_connection = isinstance(error, openai.APIConnectionError)
     if isinstance(error, openai.APIError) and error.body is not None and not is_connection:
         status = _status_in(error)
@@ -79,7 +79,7 @@ def classify(error: Exception, *, usage: Usage, now: Callable[[], float] = time.
 
 
 def text_of(error: openai.APIError) -> str:
-    """The server's words, without the SDK's own; servers put them at several places."""
+    """The server's message without the SDK's additions; servers put it into different fields."""
     body: object = error.body
     if isinstance(body, Mapping):
         inner = body.get("error", body)
@@ -92,12 +92,12 @@ def text_of(error: openai.APIError) -> str:
 
 def _code(error: openai.APIError, status: int) -> ProviderCode:
     known = [_TYPES[word] for word in (error.code, error.type) if word and word in _TYPES]
-    # Other words are vague: Ollama calls a missing model an api_error, with status 404.
+    # Other types are too general: Ollama reports a missing model as api_error, with status 404.
     kind = known[0] if known else error.type if status == 200 else None
     return code_of(status=status, error_type=kind, error_code=error.code, text=text_of(error))
 
 
 def _status_in(error: openai.APIError) -> int:
-    """The status that an error in a stream names; 200 where it names none."""
+    """The HTTP status in the `code` of an error within a stream; 200 where there is none."""
     code = error.code or ""
     return int(code) if code.isdecimal() and 400 <= int(code[:4]) < 600 else 200

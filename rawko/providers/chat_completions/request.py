@@ -1,15 +1,15 @@
-"""Model requests as the bytes that are sent to a server of the chat completions API.
+"""Model requests as the bytes for a server of the chat completions API.
 
-A conversation in the blocks of the Messages API becomes messages of this one:
+Blocks of the Messages API become messages of this API:
 
     user: tool_result a, tool_result b, text   ->   tool a, tool b, user text
     assistant: thinking, text, tool_use        ->   assistant with content and tool_calls
 
-Left out: signed thinking and blocks of server tools, which only the server that made them can read; messages of which
-nothing is left. A server's own `reasoning_content` goes back to it where the turn calls tools, as models that think
-between tool calls want it; OpenAI's server sends none and would refuse it.
-Each message is encoded when it is first sent; later calls join the bytes that are kept, so that the beginning of a
-conversation stays the same byte by byte and servers find it in their caches.
+Left out are signed thinking and blocks of server tools, which only the server that made them can read, and messages
+without any other block. A server's own `reasoning_content` is sent back to it where the turn calls tools, as models
+that think between tool calls require; OpenAI's server sends none and would refuse it.
+Each message is encoded when it is first sent; later calls join the stored bytes, so that the beginning of a
+conversation stays equal byte by byte and servers find it in their caches.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rawko.vocabulary.wellformed import well_formed
 
 MAX_BODY_DEPTH: Final = 400
 MAX_ID_CHARS: Final = 40
-"""OpenAI's server refuses longer ids of tool calls."""
+"""OpenAI's server refuses tool calls with longer ids."""
 
 _SCHEMA_NAME: Final = "decision"
 _IN_WORDS: Final = "Answer with one JSON object and nothing else. It must fit this JSON Schema:\n"
@@ -39,7 +39,7 @@ _encoder: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), al
 
 @dataclass(slots=True)
 class _Sent:
-    """What the last request of one purpose was made of: messages as they were given, and the bytes of each."""
+    """The parts of the last request of one purpose: the messages as given, and the bytes of each."""
 
     messages: list[Message] = field(default_factory=list)
     parts: list[bytes] = field(default_factory=list)
@@ -52,7 +52,7 @@ class RequestWriter:
     """Encodes requests, one conversation per `purpose`.
 
     Args:
-        returns_reasoning: Send `reasoning_content` back to the server that wrote it.
+        returns_reasoning: Whether to send `reasoning_content` back to the server that wrote it.
     """
 
     def __init__(self, *, returns_reasoning: bool) -> None:
@@ -63,7 +63,7 @@ class RequestWriter:
         """The request's body as JSON.
 
         Raises:
-            ValueError: Something in it is nested too deeply.
+            ValueError: A value is nested too deeply.
         """
         sent = self._sent.setdefault(request.purpose, _Sent())
         same = list(map(is_, sent.messages, request.messages))
@@ -84,12 +84,12 @@ class RequestWriter:
 
 
 def call_id(id: str) -> str:
-    """A tool call's id as every server takes it; the same one for the call and for its result."""
+    """A tool call's id in a length that every server accepts; equal for the call and its result."""
     return id if len(id) <= MAX_ID_CHARS else hashlib.sha256(id.encode()).hexdigest()[:MAX_ID_CHARS]
 
 
 def _head(request: ModelRequest, dialect: Dialect) -> bytes:
-    """The system message; a schema that the server takes in no other way stands at its end."""
+    """The system message; a schema that the server does not accept in a field is appended to it."""
     system = request.system
     if request.output_schema is not None and dialect.decisions != "json_schema":
         schema = _encoder.encode(well_formed(dict(request.output_schema), most=MAX_BODY_DEPTH))
@@ -98,14 +98,14 @@ def _head(request: ModelRequest, dialect: Dialect) -> bytes:
 
 
 def _tail(request: ModelRequest, dialect: Dialect) -> bytes:
-    """The fields after the messages and the limit, with the brace that ends the body."""
+    """The fields after the messages and the limit, with the closing brace of the body."""
     rest: dict[str, Any] = {"model": resolve_model(request.model), "stream": True}
     if dialect.has_usage:
         rest["stream_options"] = {"include_usage": True}
     if request.output_schema is not None and dialect.decisions == "json_object":
         rest["response_format"] = {"type": "json_object"}
     elif request.output_schema is not None and dialect.decisions == "json_schema":
-        # Not strict: strict schemas must name every property as required. The arbiter validates what comes.
+        # Not strict: strict schemas must list every property as required. The arbiter validates the answer.
         schema = {"name": _SCHEMA_NAME, "strict": False, "schema": dict(request.output_schema)}
         rest["response_format"] = {"type": "json_schema", "json_schema": schema}
     if request.tools:
@@ -142,7 +142,7 @@ def _call(block: Block) -> dict[str, Any]:
 
 
 def _of_user(content: Sequence[Block], _: bool) -> Iterator[dict[str, Any]]:
-    """Results first, since each must follow its call; then everything else as one message."""
+    """Tool results first, because each must follow its call; then all other blocks as one message."""
     shown: list[dict[str, Any]] = []
     for block in content:
         if block.get("type") == "tool_result":

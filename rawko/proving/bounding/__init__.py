@@ -1,1 +1,1 @@
-"""What a bounds file makes known: how invocations end, with which output, and what functions read of it."""
+"""Known results of invocations, from a bounds file: how they end, with which output, and what functions read of it."""

@@ -1,10 +1,10 @@
-"""Names that functions have in their code: a field that a function reads by name is one of them.
+"""The names in the code of functions: every field that a function reads by name is one of them.
 
     def is_approved(context, event): return verdict_of(event) == "continue"      verdict_of, continue
     def verdict_of(event): return event.output["verdict"]                        output, verdict
 
-Functions that these name in their own modules are looked into, too, and methods and fields of classes. So a name that
-is not found is read by none of them; one that is found may be.
+The search continues with functions that these name in their own modules, and with methods and fields of classes. A name
+that is not found is therefore read by none of the functions; a name that is found may be read.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, Final
 
 MAX_LOOKED_AT: Final = 5_000
-"""Functions and classes; where there are more, nothing is known."""
+"""Most functions and classes to search; with more, the names are unknown."""
 _PLAIN: Final = (str, bytes, int, float, complex, bool, type(None))
 
 
 def names_in(functions: Iterable[Any]) -> frozenset[str] | None:
-    """All names and texts in the code of functions; None: the code of one cannot be seen."""
+    """All names and texts in the code of functions; None: the code of one of them is not available."""
     search = _Search()
     for function in functions:
         search.look(function)
@@ -36,13 +36,13 @@ class _Search:
         self.waiting: list[Any] = []
 
     def look(self, value: Any) -> None:
-        """Note something that may be called."""
+        """Add a function or class to the search."""
         if id(value) not in self.seen:
             self.seen.add(id(value))
             self.waiting.append(value)
 
     def take(self, value: Any) -> bool:
-        """Look into something that may be called; whether its code can be seen."""
+        """Search a function or class; returns whether its code is available."""
         if isinstance(value, MethodType):
             self.look(value.__func__)
         elif isinstance(value, FunctionType):
@@ -77,7 +77,7 @@ class _Search:
                 self._used(constant)
 
     def _used(self, value: Any) -> None:
-        """Something that code refers to: a text, a container of texts, or a function or class of Python."""
+        """Add a value that code refers to: a text, a container of texts, or a function or class written in Python."""
         if isinstance(value, str):
             self.names.add(value)
         elif isinstance(value, tuple | list | set | frozenset):

@@ -1,9 +1,9 @@
-"""How the invocations of a chart end: the outcomes and failures that its bounds file names, by invocation.
+"""The ends of a chart's invocations: the outcomes and failures in its bounds file, by invocation.
 
-    outcomes: {judge: {approved: {verdict: go}}}     of the actor `judge`, wherever it is invoked
-    outcomes: {second: {approved: {verdict: go}}}    of the invocation `second` alone
+outcomes: {judge: {approved: {verdict: go}}}     for the actor `judge`, wherever it is invoked
+outcomes: {second: {approved: {verdict: go}}}    for the invocation `second` only
 
-An invocation without any ends somehow: its output is not known.
+An invocation that is not listed ends with an unknown output.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from rawko.chart.errors import hint
 
 EndKind: TypeAlias = Literal["done", "error"]
 KEYS: Final[Mapping[EndKind, str]] = {"done": "outcomes", "error": "failures"}
-"""Under which the bounds file names them."""
+"""The key of the bounds file for each kind."""
 FIELDS: Final[Mapping[EndKind, str]] = {"done": "output", "error": "error"}
-"""Of the event, where the value stands."""
+"""The field of the event with the value, for each kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """One way in which an actor ends.
+    """One end of an actor.
 
     Attributes:
-        value: What its event has as `output` or `error`. A mapping has these fields, and others of which nothing is
-            known; every other value is the whole.
-        line: In the bounds file.
+        value: The `output` or `error` of its event. A mapping has these fields, and possibly others with unknown
+            values; any other value is complete.
+        line: Line in the bounds file.
     """
 
     name: str
@@ -38,14 +38,14 @@ class Ending:
 
 
 Named: TypeAlias = Mapping[str, tuple[Ending, ...]]
-"""Endings by the actor or invocation that they are named for."""
+"""Endings, by the name of their actor or invocation."""
 
 
 class Endings:
     """The endings of one chart.
 
     Attributes:
-        of: By invocation and kind; an invocation that is not there ends somehow.
+        of: By invocation and kind; an invocation that is not there has an unknown end.
     """
 
     def __init__(self, chart: d.Chart, outcomes: Named, failures: Named) -> None:
@@ -62,20 +62,20 @@ class Endings:
         return bool(self.of)
 
     def events(self) -> Iterator[tuple[str, EndKind, str, Ending]]:
-        """Invocation, kind, name of the event, and ending."""
+        """All endings, as invocation, kind, event name and ending."""
         for (id, kind), endings in self.of.items():
             for ending in endings:
                 yield id, kind, f"{kind}.invoke.{id}", ending
 
     def named(self) -> Iterator[tuple[str, Ending]]:
-        """Path in the bounds file, and ending."""
+        """All endings, each with its path in the bounds file."""
         for kind, named in self._named.items():
             for actor, endings in named.items():
                 for ending in endings:
                     yield f"{KEYS[kind]}.{actor}.{ending.name}", ending
 
     def wrong(self) -> Iterator[tuple[int, str]]:
-        """Line and sentence for each name that means nothing in this chart."""
+        """Line and message for each name that the chart does not have or that is not used."""
         ids = {invoke.id: invoke for invoke in self._invokes}
         sources = {invoke.src for invoke in self._invokes}
         for kind, named in self._named.items():

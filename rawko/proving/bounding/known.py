@@ -1,10 +1,10 @@
-"""Contexts, events and values of which some fields are known: to read any other one ends the call.
+"""Contexts, events and values with some known fields: a call that reads anything else of them is ended.
 
     output {verdict: go}      output.verdict, output["verdict"], output.get("verdict"), "verdict" in output    known
-                              output.score, len(output), output == other, dict(output)                         not known
+                              output.score, len(output), output == other, dict(output)                         unknown
 
-`isinstance` is asked of the class that the real value has. What was read is noted, so that a function which catches
-the end of its call cannot hide it.
+`isinstance` sees the class of the real value. Reads of unknown values are recorded, so that a function that catches the
+exception which ends its call cannot hide it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from rawko.interpreter.data.values import LiveRecord, Record
 
 
 class Unread(BaseException):
-    """A function reads what is not known."""
+    """A function reads a value that is unknown."""
 
 
 class Reads:
-    """What the functions of a chart read.
+    """The reads of a chart's functions.
 
     Attributes:
-        reader: The function that is called now, in words.
-        is_unread: It has read what is not known.
-        lacking: What was read and is not known though an ending was given: (reader, ending, field), each in words.
+        reader: The function that is being called, in words.
+        is_unread: The function has read an unknown value.
+        lacking: Unknown fields that were read after a known ending: (reader, ending, field), each in words.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Reads:
         self.lacking: dict[tuple[str, str, str], None] = {}
 
     def unread(self, ending: str, field: str) -> NoReturn:
-        """End the call."""
+        """Record the read and end the call."""
         self.is_unread = True
         if ending:
             self.lacking[self.reader, ending, field] = None
@@ -44,12 +44,12 @@ class Reads:
 
 
 class KnownFields(Mapping[str, Any]):
-    """A mapping of which some fields are known.
+    """A mapping with some known fields.
 
     Args:
         kind: The class of the real value.
-        ending: The ending that gives the value, in words; "" for none.
-        path: Of the value, from the event on.
+        ending: The ending that has the value, in words; "" for none.
+        path: Path of the value, beginning at the event.
     """
 
     __slots__ = ("__ending", "__kind", "__path", "__reads", "__values")
@@ -125,14 +125,14 @@ class KnownFields(Mapping[str, Any]):
 
 
 _OWN: Final = ("at_ms", "id", "number")
-"""Attributes of events from actors, beside their payload."""
+"""Attributes of actors' events besides their payload."""
 
 
 class KnownEvent:
-    """An event of which some fields are known.
+    """An event with some known fields.
 
     Args:
-        data: All of its payload, of an actor's end; None: that is not known.
+        data: The whole payload, for the end of an actor; None: unknown.
     """
 
     __slots__ = ("__fields", "__reads")
@@ -165,7 +165,7 @@ UNKNOWN_KINDS: Final = (KnownFields, KnownEvent)
 
 
 def known_value(value: Any, reads: Reads, ending: str, path: str) -> Any:
-    """A value as an ending gives it: of a mapping, and of mappings in it, only these fields are known."""
+    """A value of an ending; in a mapping, and in mappings inside it, only the given fields are known."""
     if isinstance(value, dict):
         fields = {name: known_value(one, reads, ending, f"{path}.{name}") for name, one in value.items()}
         return KnownFields(fields, reads, Record, ending, path)
@@ -173,5 +173,5 @@ def known_value(value: Any, reads: Reads, ending: str, path: str) -> Any:
 
 
 def is_known_mapping(value: Any) -> bool:
-    """Whether a value is a mapping of which not all is known."""
+    """Whether a value is a mapping with unknown fields."""
     return type(value) in UNKNOWN_KINDS

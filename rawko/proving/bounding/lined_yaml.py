@@ -1,4 +1,4 @@
-"""The YAML of a bounds file: plain values, with the line of each key. A key that stands twice is refused."""
+"""The YAML of a bounds file: plain values, with the line of each key. Duplicate keys are refused."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any, Final
 import yaml
 
 MAX_VALUES: Final = 100_000
-"""Keys and values of one file, those of an alias counted wherever it stands."""
+"""Most keys and values of one file; those of an alias count at every place where it is used."""
 
 
 class BoundsError(ValueError):
-    """A bounds file cannot be used; says where and what would be accepted."""
+    """A bounds file cannot be used; the message says where, and what would be accepted."""
 
 
 class Lined(dict[Any, Any]):
     """A mapping of the file.
 
     Attributes:
-        lines: Of each key, counted from 1.
+        lines: Line of each key, from 1.
     """
 
     def __init__(self) -> None:
@@ -27,12 +27,12 @@ class Lined(dict[Any, Any]):
 
 
 def read_lined(text: str) -> Any:
-    """The file's content.
+    """The content of a YAML text.
 
     Raises:
-        yaml.YAMLError: It is not YAML.
-        BoundsError: A key stands twice in one mapping, it has too many values, or an alias stands inside what it names;
-            begins with the line.
+        yaml.YAMLError: The text is not YAML.
+        BoundsError: A mapping has a key twice, there are too many values, or an alias is inside its own anchor; the
+            message begins with the line.
     """
     loader = _Loader(text)
     try:
@@ -47,7 +47,7 @@ def read_lined(text: str) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """Plain values alone, as `yaml.SafeLoader` makes them."""
+    """Loads plain values only, like `yaml.SafeLoader`."""
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> Lined:
@@ -76,7 +76,7 @@ _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
 def _size(node: yaml.Node, known: dict[int, int]) -> int:
-    """Values of a node; `known` has 0 for those that are being counted."""
+    """Number of values in a node; `known` has 0 for nodes that are being counted."""
     if isinstance(node, yaml.ScalarNode):
         return 1
     if id(node) in known:

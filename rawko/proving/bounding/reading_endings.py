@@ -1,9 +1,9 @@
-"""`outcomes` and `failures` of a bounds file, read and checked.
+"""Reads and checks `outcomes` and `failures` of a bounds file.
 
 outcomes:
   judge:
-    approved: {verdict: continue}    a mapping: these fields of the output, others may have any value
-    silent:                          anything else: the whole output
+    approved: {verdict: continue}    a mapping: these fields of the output are known, others may have any value
+    silent:                          any other value: the whole output
 failures:
   judge: {busy: {code: rate_limited}}
 """
@@ -20,7 +20,7 @@ from rawko.proving.bounding.endings import Ending
 from rawko.proving.bounding.lined_yaml import BoundsError, Lined
 
 MAX_ENDINGS: Final = 64
-"""Of one actor."""
+"""Most endings of one actor."""
 _FORM: Final = "a mapping from actors or invocations to their {key} is accepted, as {{judge: {{{one}: {{{field}}}}}}}"
 _EXAMPLES: Final = {
     "outcomes": {"one": "approved", "field": "verdict: continue"},
@@ -32,10 +32,10 @@ def read_endings(key: str, found: Any, line: int) -> dict[str, tuple[Ending, ...
     """The endings under a key of the file, by actor or invocation.
 
     Args:
-        line: Of the key.
+        line: Line of the key.
 
     Raises:
-        BoundsError: With line and path.
+        BoundsError: The value is malformed; the message has line and path.
     """
     if found is None:
         return {}

@@ -1,4 +1,4 @@
-"""What is told of named outcomes and failures: what they rest on, what they leave open, and which come to nothing."""
+"""Messages about named outcomes and failures: assumptions, open questions, and endings without any effect."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _READING: Final = ("guard", "action", "delay", "input", "output")
 
 
 def wrong_endings(chart: d.Chart, step: ControlStep, functions: Bindings | None) -> Iterator[tuple[int, str]]:
-    """Line and sentence for each actor and field that means nothing.
+    """Line and message for each actor and field that has no effect.
 
     Args:
-        functions: The chart's own; None: what they read is not known.
+        functions: The chart's own; None: the fields that they read are unknown.
     """
     yield from step.endings.wrong()
     if functions is None or not step.endings:
@@ -38,7 +38,7 @@ def wrong_endings(chart: d.Chart, step: ControlStep, functions: Bindings | None)
 
 
 def assumed_of(step: ControlStep) -> Iterator[str]:
-    """What verdicts rest on, and what was left open."""
+    """The assumptions of the verdicts, and what was left open."""
     for (id, kind), endings in step.endings.of.items():
         names = " or ".join(repr(one.name) for one in endings)
         how = "ends well only as" if kind == "done" else "fails and times out only as"
@@ -50,7 +50,7 @@ def assumed_of(step: ControlStep) -> Iterator[str]:
 
 
 def vacuous(step: ControlStep, *, is_complete: bool) -> Iterator[str]:
-    """Outcomes and failures that never occur, or that lead to the same as another one wherever they occur.
+    """Outcomes and failures that never occur, or that always have the same results as another one.
 
     Args:
         is_complete: Whether all configurations were explored.
@@ -88,7 +88,7 @@ def _fields(value: Any) -> Iterator[str]:
 
 
 def _read_names(chart: d.Chart, functions: Bindings) -> frozenset[str] | None:
-    """Names in references of the chart and in the code of its functions; None: some code cannot be seen."""
+    """Names in references of the chart and in the code of its functions; None: some code is not available."""
     own: set[str] = set()
     for call in _calls(chart):
         own.update(part for _, one in call.arguments if isinstance(one, d.Reference) for part in one.path)

@@ -1,1 +1,1 @@
-"""Every state of a system that can be reached: found fast, region by region."""
+"""Finds every reachable state of a system, fast: steps are computed once per region."""

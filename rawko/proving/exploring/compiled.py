@@ -1,10 +1,10 @@
-"""Steps of a system on packed states: each is worked out by the interpreter once, for the regions that it concerns.
+"""Steps of a system on packed states: the interpreter computes each once, for the regions that it concerns.
 
     table of X    bits of r1 and r3 in the state -> ((difference, label), ...)
-    CANCEL        bits outside of the regions    -> what is kept of the state, and the difference: all regions are left
+    CANCEL        bits outside the regions       -> the kept bits and the difference: all regions are exited
 
-The first state with these bits is asked in earnest (`ControlStep.outcomes`); all others with the same bits, wherever
-their other regions are, take the difference from the table. Moves that concern the same regions share a table.
+For the first state with these bits, `ControlStep.outcomes` is called; all states with the same bits, whatever their
+other regions, take the difference from the table. Moves that concern the same regions share a table.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ STILL: Final = 4
 TAKEN: Final = 8
 CANCELS: Final = 16
 CANCEL: Final = "CANCEL"
-"""Bits of a label: a person does it; a guard was asked; no state was left or entered; a transition was taken; it is the
-event CANCEL."""
+"""Bits of a label: a person makes the move; a guard was asked; no state was exited or entered; a transition was taken;
+the event is CANCEL."""
 
 
 class NotFactored(Exception):
-    """A step has changed a region that it was not known to concern: all steps are then taken to concern all."""
+    """A step has changed a region that it should not concern: all steps then count as concerning all regions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What an edge stands for. Its outcome is that of the first state that took it: its control is that one's."""
+    """The label of an edge. Its outcome is the one of the first state with this edge, control number included."""
 
     move: Move
     outcome: Outcome
@@ -43,27 +43,27 @@ class Label:
 
     @property
     def spending(self) -> Spending:
-        """Budgets that were asked, counted and refilled."""
+        """Budgets that were evaluated, counted and refilled."""
         return self.outcome.spending
 
 
 def is_no_persons(label: Label) -> bool:
-    """Whether it happens without a person."""
+    """Whether the step happens without a person."""
     return not label.flags & PERSON
 
 
 Step: TypeAlias = tuple[int, int]
 """(difference of the bits, number of the label)."""
 KeepingStep: TypeAlias = tuple[int, int, int]
-"""(bits that are kept, difference of these, number of the label)."""
+"""(bits that are kept, difference of the kept bits, number of the label)."""
 
 
 class Steps(NamedTuple):
-    """What can happen for some bits.
+    """The possible steps for some bits.
 
     Attributes:
-        plain: Steps that leave timers and queue as they are.
-        waiting: Steps that change them, steps to the end, and steps that leave all regions.
+        plain: Steps that do not change timers and queue.
+        waiting: Steps that change them, steps to the end, and steps that exit all regions.
         problems: Labels of macrosteps that fail.
     """
 
@@ -74,17 +74,17 @@ class Steps(NamedTuple):
 
 NO_STEPS: Final = Steps((), (), ())
 UNKNOWN_STEPS: Final = Steps((), (), (-1,))
-"""Not worked out yet; known by its identity."""
+"""Stands for steps that are not computed yet; compared by identity."""
 
 
 @dataclass(slots=True)
 class Table:
-    """Steps of moves that concern the same regions.
+    """The steps of moves that concern the same regions.
 
     Attributes:
-        mask: Bits that they depend on.
-        cleared: Bits of regions that all of its steps leave, wherever they stand; 0: they leave none in this way.
-        others: Where all of one of these bits are set, a parallel state may end: then all bits matter.
+        mask: The bits that the steps depend on.
+        cleared: Bits of regions that all of its steps exit, in whatever state they are; 0: none.
+        others: Masks; where all bits of one are set, a parallel state may end, and the steps depend on all bits.
         steps: By the masked bits; `wide` by all bits.
     """
 
@@ -97,12 +97,12 @@ class Table:
 
 
 class CompiledSystem:
-    """The steps of a system, worked out as they are needed.
+    """The steps of a system, computed when they are needed.
 
     Args:
         wider: See `Packing`.
-        is_factored: Whether steps may concern some regions only.
-        part: What is left out; None: nothing.
+        is_factored: Whether a step may concern some regions only.
+        part: The part to explore; None: the whole.
     """
 
     def __init__(
@@ -128,8 +128,8 @@ class CompiledSystem:
         return [self._table(*bits, on, frozenset(moves)) for bits, (on, moves) in found.items()]
 
     def _bits(self, move: Move, concerned: frozenset[int] | None) -> tuple[int, int]:
-        """Bits on which a move depends, and those that it clears where it is taken."""
-        packing, is_heard = self.packing, bool(self.system.step.heard.events)  # monitors hear which states are left
+        """The bits that a move depends on, and the bits that it clears where it is taken."""
+        packing, is_heard = self.packing, bool(self.system.step.heard.events)  # monitors hear which states are exited
         ends = move.kind in ("done", "error", "each")
         bits = packing.running(self.system.step.bit[move.subject]) if ends else 0
         if concerned is None and self._is_factored and not is_heard and self.regions.leaves_all(move.event):
@@ -146,7 +146,7 @@ class CompiledSystem:
     # ------------------------------------------------------------ steps
 
     def steps(self, table: Table, code: int) -> Steps:
-        """The steps of a table in a state for whose bits it has none yet."""
+        """Compute the steps of a table for a state whose bits it does not have yet."""
         key = code & table.mask
         if any(key & bits == bits for bits in table.others):
             table.steps[key] = None
@@ -159,7 +159,7 @@ class CompiledSystem:
         return found
 
     def own(self, waiting: int) -> list[tuple[Move, Table]]:
-        """What timers and queue can do, each with its table."""
+        """The moves of timers and queue, each with its table."""
         found = self._own_moves.get(waiting)
         if found is None:
             found = []
@@ -190,11 +190,11 @@ class CompiledSystem:
         return found
 
     def projected(self, state: SystemState) -> SystemState:
-        """A state of the system, as it is among those that are explored."""
+        """The state as it is in the explored part."""
         return state if self.part is None else self.part.projected(state)
 
     def label(self, move: Move, outcome: Outcome) -> int:
-        """The number of a label."""
+        """The number of a label; a new one where it was not seen before."""
         found = self._numbers.get((move, outcome))
         if found is None:
             found = self._numbers[move, outcome] = len(self.labels)

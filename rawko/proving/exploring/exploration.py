@@ -1,4 +1,4 @@
-"""Every state of a system that can be reached, breadth first, with the shortest way to each."""
+"""Explores every reachable state of a system, breadth first, so that a shortest path to each is known."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ Progress = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class Exploration:
-    """What was found.
+    """The result of an exploration.
 
     Attributes:
-        codes: Of each state, in the order in which they were found; the first ones are those after the start.
-        before: For each, the number of the state from which it was found, or -1; `by`: the label of that step.
-        offsets: Of each state whose edges are known, where they begin; its last entry is the end of all.
-        targets, labels: Of each edge: number of the state, and of the label.
+        codes: Codes of the states in the order in which they were found; the initial ones come first.
+        before: For each state the number of the state from which it was found, or -1; `by`: the label of that step.
+        offsets: For each expanded state the index of its first edge; the last entry is the number of edges.
+        targets, labels: For each edge the number of its target state, and of its label.
         problems: (state or -1, move, outcome) of macrosteps that fail.
-        rounds: The same of eventless rounds that go on as long as data lets them.
-        unknown: Why something was not explored; empty where all was.
+        rounds: The same for eventless rounds whose end depends on data.
+        unknown: Reasons why something was not explored; empty where all was.
     """
 
     system: ControlSystem
@@ -55,22 +55,22 @@ class Exploration:
 
     @property
     def edge_count(self) -> int:
-        """Edges that were found."""
+        """Number of edges found."""
         return len(self.targets)
 
     @property
     def expanded(self) -> int:
-        """So many of the states, from the first, have all their edges here."""
+        """Number of states, from the first, whose edges are all known."""
         return len(self.offsets) - 1
 
     @property
     def taken(self) -> set[int]:
-        """Transitions that were taken, by index."""
+        """Indices of all transitions that were taken."""
         return self.system.step.taken
 
     @property
     def is_complete(self) -> bool:
-        """Whether every state that can be reached was found."""
+        """Whether every reachable state was found."""
         return not self.unknown
 
     @property
@@ -79,11 +79,11 @@ class Exploration:
         return self.compiled.labels
 
     def state(self, number: int) -> SystemState:
-        """A state that was found."""
+        """The state with this number."""
         return self.compiled.packing.state(self.codes[number])
 
     def is_done(self, number: int) -> bool:
-        """Whether the machine has finished there."""
+        """Whether the machine has finished in this state."""
         return self.compiled.packing.is_done(self.codes[number])
 
     def edges(self) -> Iterator[tuple[int, int, Label]]:
@@ -100,10 +100,10 @@ class Exploration:
                 yield self.kinds[self.labels[place]]
 
     def graph(self, keep: Callable[[Label], bool] | None = None, no_loops_of: int = 0) -> Graph:
-        """The edges whose labels are kept.
+        """The graph of the edges whose labels are kept.
 
         Args:
-            no_loops_of: Flag of labels whose edges are left out where they lead back to their source.
+            no_loops_of: A flag; edges with it that lead back to their source are left out.
         """
         count = len(self.codes)
         if keep is None:
@@ -126,7 +126,7 @@ class Exploration:
         return Graph(offsets, targets)
 
     def way_to(self, state: int) -> list[tuple[Move, Outcome]]:
-        """A shortest way from the start."""
+        """A shortest path from the start."""
         numbers = []
         while state >= 0:
             numbers.append(state)
@@ -140,7 +140,7 @@ class Exploration:
         return found
 
     def outcome_of(self, source: SystemState | None, target: SystemState, label: Label) -> Outcome:
-        """What the step really comes to: the label's outcome may be that of another state."""
+        """The outcome of this step: the label's outcome may have been computed in another state."""
         edges = self.system.initial() if source is None else self.system.transition(source, label.move)
         project = self.compiled.projected
         possible = [edge.outcome for edge in edges if edge.target is not None and project(edge.target) == target]
@@ -148,7 +148,7 @@ class Exploration:
         return next((one for one in possible if one.answers == label.outcome.answers), possible[0])
 
     def names(self, state: int) -> tuple[str, ...]:
-        """Active states of the chart."""
+        """Active states of the chart in this state."""
         return self.system.step.names(self.state(state).control)
 
 
@@ -160,12 +160,12 @@ def explore(
     is_factored: bool = True,
     part: Part | None = None,
 ) -> Exploration:
-    """All states that can be reached, or the first `limit` of them. Ctrl-C keeps what was found.
+    """Explore all reachable states, or the first `limit` of them. After Ctrl-C, the states found so far are returned.
 
     Args:
-        progress: Told now and then: states found, states whose moves are known.
-        is_factored: Whether a step is worked out once for the regions that it concerns, or for each state.
-        part: What alone is explored; None: all.
+        progress: Called from time to time with the numbers of states found and of states expanded.
+        is_factored: Whether a step is computed once for the regions that it concerns, or for each state.
+        part: The part to explore; None: the whole.
     """
     wider: dict[int, int] = {}
     while True:
@@ -189,7 +189,7 @@ def _explore(found: Exploration, limit: int, progress: Progress | None) -> None:
         found.unknown[str(error)] = None
     except KeyboardInterrupt:
         found.unknown[INTERRUPTED] = None
-    whole = min(len(found.codes), len(found.before), len(found.by))  # an interruption may come between two of them
+    whole = min(len(found.codes), len(found.before), len(found.by))  # an interruption may come between two appends
     del found.codes[whole:], found.before[whole:], found.by[whole:]
     found.unknown |= found.system.step.data.problems
     del found.targets[found.offsets[-1] :]
@@ -213,14 +213,14 @@ def _begin(found: Exploration, numbers: dict[int, int], edge: Edge) -> None:
 
 
 def _expand_all(found: Exploration, numbers: dict[int, int], limit: int, progress: Progress | None) -> None:
-    """The inner loop of the checker: its look-ups stand here one by one, because a call of each would cost more."""
+    """The inner loop of the checker; look-ups are written out here, because function calls would take more time."""
     compiled = found.compiled
     tables, width, low = compiled.tables, compiled.packing.width, compiled.packing.low
     codes, targets, labels, offsets = found.codes, found.targets, found.labels, found.offsets
     known, add_target, add_label = numbers.get, targets.append, labels.append
     add_code, add_before, add_by, add_offset = codes.append, found.before.append, found.by.append, offsets.append
     place = 0
-    for code in codes:  # grows while it is gone through
+    for code in codes:  # grows during the loop
         if len(codes) > limit:
             found.unknown[f"the limit of {limit} states was reached"] = None
             return

@@ -1,7 +1,7 @@
-"""States of a system as whole numbers, so that a step changes only the bits of the regions that it concerns.
+"""States of a system as integers, so that a step changes only the bits of the regions that it concerns.
 
-bits    outside | region 0 | region 1 | ... | ended regions | invocations in flight | timers and queue
-step    state ^ difference, where the difference was worked out once for these bits of the regions it concerns
+bits    outside | region 0 | region 1 | ... | ended regions | running invocations | timers and queue
+step    state ^ difference, where the difference is computed once for these bits of the regions it concerns
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from rawko.proving.outcomes import Control
 from rawko.proving.system import SystemState, Waiting
 
 _SPARE = 6
-"""Bits more for a part that is more than one active state: parallel states inside, histories."""
+"""Additional bits for a field with several active states at once (parallel states inside it) or with history."""
 
 
 class TooNarrow(Exception):
-    """A field has more values than its bits can tell apart."""
+    """A field has more values than its bits can distinguish."""
 
     def __init__(self, field: int) -> None:
         self.field = field
 
 
 class Outside(NamedTuple):
-    """Where a machine stands outside of its regions; hashable.
+    """The state of a machine outside its regions; hashable.
 
     Attributes:
         active: States, by index.
-        more: Records of histories, and what else is known there.
-        running: Invocations in flight, as bits.
+        more: History records and other facts outside the regions.
+        running: Running invocations, as bits.
     """
 
     active: frozenset[int]
@@ -41,15 +41,15 @@ class Outside(NamedTuple):
 
 
 class Packing:
-    """How states of one system are written as numbers.
+    """Maps the states of one system to integers.
 
     Args:
-        wider: Bits more by field, where fewer were found to be too few.
+        wider: Additional bits by field, where an exploration found the field too narrow.
 
     Attributes:
-        low: All bits but those of timers and queue.
-        width: Their number.
-        waiting: Timers and queue by the number that stands above them; 0 is nothing.
+        low: All bits except those of timers and queue.
+        width: The number of these bits.
+        waiting: Timers and queue, by the number in the bits above `low`; 0 is none.
     """
 
     def __init__(self, step: ControlStep, regions: Regions, wider: dict[int, int]) -> None:
@@ -91,7 +91,7 @@ class Packing:
     # ------------------------------------------------------------ masks
 
     def mask(self, concerned: Iterable[int] | None) -> int:
-        """Bits of some regions, with what is outside of them and whether others have ended; None: all bits."""
+        """Bits of these regions, with what is outside and whether other regions have ended; None: all bits."""
         if concerned is None:
             return self.low
         found = self.own_mask(concerned)
@@ -101,14 +101,14 @@ class Packing:
         return found
 
     def own_mask(self, regions: Iterable[int]) -> int:
-        """Bits of some regions, with what is outside of all regions."""
+        """Bits of these regions and of what is outside all regions."""
         found = self._field(0) | self._running_in[0] << self._running_at
         for region in regions:
             found |= self._field(region + 1) | self._running_in[region + 1] << self._running_at
         return found
 
     def others_ended(self, concerned: Iterable[int] | None) -> list[int]:
-        """For each parallel state that can end: bits that say that all of its regions but those have ended."""
+        """For each parallel state that can end: the bits that say that all of its other regions have ended."""
         if concerned is None:
             return []
         own = set(concerned)
@@ -119,16 +119,16 @@ class Packing:
         return [found for found in bits if found]
 
     def running(self, bits: int) -> int:
-        """Invocations in flight, in their place."""
+        """Running invocations, shifted to their bits."""
         return bits << self._running_at
 
     def _field(self, field: int) -> int:
         return ((1 << self._widths[field]) - 1) << self._shifts[field]
 
-    # ------------------------------------------------------------ to numbers and back
+    # ---------------------------------------------------------------- codes
 
     def code(self, state: SystemState) -> int:
-        """A state as a number.
+        """The code of a state.
 
         Raises:
             TooNarrow: See there.
@@ -140,7 +140,7 @@ class Packing:
         return found | state.running << self._running_at | self.waiting_number(state.timers, state.queue) << self.width
 
     def waiting_number(self, timers: tuple[Waiting, ...], queue: tuple[str, ...]) -> int:
-        """Timers and queue as a number."""
+        """The number of timers and queue; a new one where they were not seen before."""
         both = (timers, queue)
         found = self._waiting_numbers.get(both)
         if found is None:
@@ -149,23 +149,23 @@ class Packing:
         return found
 
     def state(self, code: int) -> SystemState:
-        """The state of a number."""
+        """The state of a code."""
         timers, queue = self.waiting[code >> self.width]
         low = code & self.low
         control = low & ((1 << self._running_at) - 1)
         return SystemState(self._control(control), low >> self._running_at, timers, queue)
 
     def outside(self, code: int) -> Outside:
-        """What a number says of all that is outside of the regions."""
+        """The part of a code outside the regions."""
         active, *more = self._values[0][code & ((1 << self._widths[0]) - 1)]
         return Outside(active, tuple(more), code >> self._running_at & self._running_in[0])
 
     def is_done(self, code: int) -> bool:
-        """Whether the machine has finished in a state."""
+        """Whether the machine has finished in the state of a code."""
         return bool(self._values[0][code & ((1 << self._widths[0]) - 1)][3])
 
     def seen_active(self) -> set[int]:
-        """States of the chart that are active in some state that was found."""
+        """States of the chart that are active in at least one found state."""
         return {state for values in self._values for value in values for state in value[0]}
 
     def _control(self, code: int) -> int:

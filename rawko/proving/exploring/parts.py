@@ -1,9 +1,9 @@
-"""A part of a system: what is outside of all regions, and some regions; the others stay where they are entered.
+"""A part of a system: what is outside all regions, and some of the regions; the others stay as they were entered.
 
-    p (parallel)    r1: E1 moves it     r2: E2 moves it     CANCEL leaves p
-    part of r1      E1 and CANCEL happen, E2 does not; timers and events to itself that r2 sets are left out
+    p (parallel)    r1: E1 changes it     r2: E2 changes it     CANCEL exits p
+    part of r1      E1 and CANCEL can happen, E2 cannot; timers and events to itself that r2 sets are left out
 
-Every state of a part, but for timers and queue, is one of the whole system.
+Every state of a part, apart from timers and queue, is also a state of the whole system.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from rawko.proving.system import ControlSystem, Move, SystemState
 
 @dataclass(frozen=True)
 class Part:
-    """What happens in a part.
+    """The moves that can happen in a part.
 
     Attributes:
-        listeners: Parallel states by the events that regions of them alone hear while they are active: each with the
-            regions that hear it.
-        others: Regions that stay where they are entered.
+        listeners: By event: the parallel states in which only regions hear it while the parallel state is active, each
+            with the regions that hear it.
+        others: Regions that stay as they were entered.
         others_ids: Invocations of these regions.
         others_events: Events of timers, and events to itself, that these regions set.
     """
@@ -33,7 +33,7 @@ class Part:
     others_events: frozenset[str]
 
     def leaves_out(self, system: ControlSystem, control: int, move: Move) -> bool:
-        """Whether a move only concerns other regions, where the machine stands so."""
+        """Whether a move concerns only other regions, in this control."""
         if move.kind in ("event", "failure"):
             active = system.step.controls[control].node.configuration
             heard = self.listeners.get(move.event, ())
@@ -43,14 +43,14 @@ class Part:
         return move.event in self.others_events
 
     def own(self, outcome: Outcome) -> Outcome:
-        """An outcome without the timers and events to itself of other regions."""
+        """The outcome without timers and events to itself of other regions."""
         if not (outcome.timers or outcome.sent):
             return outcome
         timers = tuple(one for one in outcome.timers if isinstance(one, str) or one[1] not in self.others_events)
         return replace(outcome, timers=timers, sent=tuple(one for one in outcome.sent if one not in self.others_events))
 
     def projected(self, state: SystemState) -> SystemState:
-        """A state without the timers and events to itself of other regions."""
+        """The state without timers and events to itself of other regions."""
         if not (state.timers or state.queue):
             return state
         timers = tuple(one for one in state.timers if one[1] not in self.others_events)

@@ -1,12 +1,12 @@
-"""Which regions of a configuration a step can depend on or change, read from the chart alone.
+"""The regions of a configuration that a step can depend on or change, from the chart alone.
 
     p (parallel)     r1: a -> b on X      r2: c -> d on Y      r3: e -> f on X, guard in_state('c')
-    X                r1, r3 and r2: r3 asks where r2 stands
+    X                r1, r3 and r2: r3 asks for the state of r2
     Y                r2
-    CANCEL           all: its transition leaves p
+    CANCEL           all: its transition exits p
 
-What is not sure counts as all: a step that is said to concern few regions really concerns no others. Regions are the
-children of parallel states that are inside no other parallel state; what is inside them is part of them.
+Uncertain cases count as all regions: a step that concerns few regions here certainly concerns no others. Regions are
+the children of parallel states that are inside no other parallel state; they include all states inside them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Regions:
     """The regions of one chart.
 
     Attributes:
-        roots: The state at the top of each region, by index.
+        roots: The top state of each region, by index.
         of: For each state its region, or OUTSIDE.
-        ending: Regions by parallel state, for each parallel state that ends when all of its regions do.
+        ending: Regions by parallel state, for each parallel state that ends when all of its regions have ended.
     """
 
     def __init__(self, structure: Structure, bounds: Bounds) -> None:
@@ -61,16 +61,16 @@ class Regions:
         )
 
     def ends(self, root: int) -> bool:
-        """Whether a region can come to an end."""
+        """Whether a region can end."""
         structure = self._structure
         if structure.is_parallel[root]:
             return all(self.ends(child) for child in structure.children[root])
         return structure.is_final[root] or any(structure.is_final[child] for child in structure.children[root])
 
     def concerned(self, event: str) -> frozenset[int] | None:
-        """Regions that a macrostep of the event can read or change; None: all, and what is outside of them.
+        """Regions that a macrostep of the event can read or change; None: all, and what is outside them.
 
-        What is outside of the regions may be read in any case. Whether all others have ended may be read, too.
+        It may always read what is outside the regions, and whether all other regions have ended.
         """
         if self._restless is None:
             return None
@@ -81,8 +81,8 @@ class Regions:
         return search.run()
 
     def leaves_all(self, event: str) -> bool:
-        """Whether a macrostep of the event leaves all regions, wherever they stand, or changes nothing: CANCEL of a
-        parallel state, or of a state around it. What it comes to then depends on what is outside alone."""
+        """Whether a macrostep of the event exits all regions in whatever state they are, or changes nothing: CANCEL of
+        a parallel state or an ancestor. Its outcome then depends only on what is outside the regions."""
         if self._restless is None or self._restless or not self._leave_quietly:
             return False
         index = self._structure.index
@@ -99,7 +99,7 @@ class Regions:
     # ------------------------------------------------------------ parts of the search
 
     def listeners(self, event: str) -> Iterator[d.Transition]:
-        """Transitions that the event may take."""
+        """Transitions that the event may trigger."""
         structure = self._structure
         for transitions in structure.sources(structure.event_key(event)).values():
             for index in transitions:
@@ -110,7 +110,7 @@ class Regions:
         return self.of[self._structure.source[transition.index]]
 
     def stays(self, transition: d.Transition) -> bool:
-        """Whether a transition leaves and enters nothing but states below the top of its region."""
+        """Whether a transition exits and enters only states below the top of its region."""
         structure = self._structure
         root = self.roots[self.source(transition)]
         source = structure.source[transition.index]
@@ -118,7 +118,7 @@ class Regions:
         return not targets or all(structure.is_inside(state, root) for state in (source, *targets))
 
     def read_by(self, guard: d.Guard | None) -> set[int]:
-        """Regions that a guard asks about by `in_state`."""
+        """Regions whose states a guard asks for by `in_state`."""
         names = _states_asked(guard)
         return {self.of[self._structure.index[name]] for name in names} - {OUTSIDE}
 
@@ -152,9 +152,9 @@ class Regions:
         return frozenset(found)
 
     def _find_restless(self) -> frozenset[int] | None:
-        """Regions in which an eventless transition may be taken after any event; None: there is one outside of them.
+        """Regions in which an eventless transition may be taken after any event; None: there is one outside them.
 
-        A state that an eventless transition without a guard always leaves is never active between two events.
+        A state with an eventless transition without a guard is exited at once: it is never active between events.
         """
         found: set[int] = set()
         for state in self._structure.states:
@@ -169,7 +169,7 @@ class Regions:
 
 
 class _Search:
-    """What follows from events, from region to region."""
+    """Follows events from region to region."""
 
     def __init__(self, regions: Regions) -> None:
         self.regions = regions
@@ -190,7 +190,7 @@ class _Search:
         return None if self._is_all else frozenset(self.found)
 
     def take(self, transition: d.Transition) -> None:
-        """A transition may be taken."""
+        """Note that a transition may be taken."""
         regions = self.regions
         self.found |= regions.read_by(transition.guard)
         region = regions.source(transition)
@@ -203,7 +203,7 @@ class _Search:
             self._is_all = True
 
     def touch(self, region: int) -> None:
-        """A region may change: all that its transitions ask, and all that it raises, may matter."""
+        """Note that a region may change; the regions that its guards ask for and the events that it raises follow."""
         if region in self._touched:
             return
         self._touched.add(region)

@@ -1,1 +1,1 @@
-"""Graphs of numbered states: cycles, shortest ways, and cycles that budgets end."""
+"""Graphs of numbered states: cycles, shortest paths, and cycles that budgets end."""

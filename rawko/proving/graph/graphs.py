@@ -1,4 +1,4 @@
-"""Graphs of states as arrays of edges: what leads to a set, cycles, shortest ways. Nothing here knows charts."""
+"""Graphs of states as arrays of edges: reachability, cycles, shortest cycles. Knows nothing about charts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Graph:
         return len(self.offsets) - 1
 
     def reversed(self) -> Graph:
-        """The same edges, the other way round."""
+        """The same edges in the opposite direction."""
         count = len(self)
         offsets = array("l", bytes(array("l").itemsize * (count + 1)))
         for target in self.targets:
@@ -45,7 +45,7 @@ class Graph:
 
 
 def reached_from(graph: Graph, starts: Iterable[int]) -> bytearray:
-    """For each number 1 if some way leads to it from a start, starts included."""
+    """For each number 1 if it can be reached from a start, starts included."""
     offsets, targets = graph.offsets, graph.targets
     found = bytearray(len(graph))
     stack = list(starts)
@@ -61,8 +61,8 @@ def reached_from(graph: Graph, starts: Iterable[int]) -> bytearray:
 
 
 def leading_to_cycles(graph: Graph) -> bytearray:
-    """For each number 1 if it lies on a cycle or leads to one: what is left when all without a successor are taken away
-    again and again (0 -> 1 -> 1 -> 2: 0 and 1 are left)."""
+    """For each number 1 if it is on a cycle or leads to one: the numbers left after repeatedly removing all without a
+    successor (0 -> 1 -> 1 -> 2: 0 and 1 are left)."""
     count = len(graph)
     backward = graph.reversed()
     degree = [graph.offsets[n + 1] - graph.offsets[n] for n in range(count)]
@@ -97,9 +97,9 @@ def shortest_cycle(forward: Sequence[Sequence[int]], start: int) -> list[int] | 
 
 
 def components(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """For each number the set of numbers that lead to each other to which it belongs, as a number of that set.
+    """The strongly connected components: for each number the number of its component.
 
-    Tarjan's algorithm with a stack of its own: 0 -> 1 -> 0 and 1 -> 2 give [1, 1, 0].
+    Tarjan's algorithm with an explicit stack: 0 -> 1 -> 0 and 1 -> 2 give [1, 1, 0].
     """
     forward = successors(count, edges)
     order = [-1] * count
@@ -137,7 +137,7 @@ def components(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
                 if work:
                     parent = work[-1][0]
                     low[parent] = min(low[parent], low[number])
-    for number in range(count):  # those without any edge
+    for number in range(count):  # numbers without any edge
         if found[number] < 0:
             found[number] = sets
             sets += 1

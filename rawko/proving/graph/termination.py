@@ -1,11 +1,11 @@
-"""Cycles that no budget ends.
+"""Finds cycles that no budget ends.
 
-A way that stays among some states for ever asks and counts a budget only finitely often, unless it refills it. So in
-each set of states that lead to each other, the edges of a budget that is not refilled there are taken away, and what
-is left is looked at again:
+A path that stays among some states for ever evaluates and counts a budget only finitely often, unless it refills it. So
+in each strongly connected component, the edges of a budget that is not refilled there are removed, and the rest is
+checked again:
 
-    a -> b (asks and counts x), b -> a         without the edges of x there is no cycle: all ends
-    ... and b -> a refills x                   nothing is taken away: the cycle goes on
+    a -> b (evaluates and counts x), b -> a    without the edges of x there is no cycle: every path ends
+    ... and b -> a refills x                   no edge is removed: the cycle can repeat for ever
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from rawko.proving.budgets import Spending
 from rawko.proving.graph.graphs import components
 
 MOST_SHOWN: Final = 1000
-"""Steps through which a cycle is looked for, where one has to be shown."""
+"""Most steps through which a cycle to show is searched."""
 
 
 class Step(NamedTuple):
-    """An edge, with what it does to the budgets."""
+    """An edge, with its effects on budgets."""
 
     source: int
     target: int
@@ -30,7 +30,7 @@ class Step(NamedTuple):
 
 
 def endless_cycle(count: int, steps: Sequence[Step]) -> list[int] | None:
-    """A shortest cycle among states between which a way can go on for ever; None: every way comes to an end.
+    """A shortest cycle among states between which a path can continue for ever; None: every path ends.
 
     Args:
         count: Number of states.
@@ -52,8 +52,8 @@ def endless_cycle(count: int, steps: Sequence[Step]) -> list[int] | None:
 
 
 def _shown(steps: Sequence[Step]) -> list[int]:
-    """A shortest cycle that no budget ends by itself; the shortest of all where each alone would end, and only several
-    in turn go on for ever."""
+    """A shortest cycle that no budget ends; if budgets end each cycle alone, and only several in turn continue for
+    ever, the shortest of all."""
     forward: dict[int, list[Step]] = {}
     for step in sorted(steps, key=lambda one: one.spending.asked.bit_count()):
         forward.setdefault(step.source, []).append(step)
@@ -63,7 +63,7 @@ def _shown(steps: Sequence[Step]) -> list[int]:
 
 
 def _through(forward: Mapping[int, Sequence[Step]], first: Step) -> list[Step]:
-    """A shortest cycle that begins with a step."""
+    """A shortest cycle that begins with this step."""
     before: dict[int, Step] = {first.target: first}
     waiting = deque([first.target])
     while first.source not in before:
@@ -87,7 +87,7 @@ def _ends(cycle: Sequence[Step]) -> bool:
 
 
 def _without(steps: Sequence[Step], bit: int) -> list[list[Step]]:
-    """What a way can take for ever: finitely many of the questions, or finitely many of the counts."""
+    """The steps that a path can take for ever: all but the evaluations of a budget, or all but its counts."""
     no_question = [step for step in steps if not step.spending.asked & bit]
     no_count = [step for step in steps if not step.spending.counted & bit]
     if all(step.spending.counted & bit for step in steps if step.spending.asked & bit):
@@ -98,7 +98,7 @@ def _without(steps: Sequence[Step], bit: int) -> list[list[Step]]:
 
 
 def _knots(count: int, steps: Sequence[Step]) -> list[list[Step]]:
-    """Steps that lie on cycles, by the set of states that lead to each other; the first-found states come first."""
+    """Steps on cycles, grouped by strongly connected component; components with the first-found states come first."""
     number = components(count, [(step.source, step.target) for step in steps])
     found: dict[int, list[Step]] = {}
     for step in steps:

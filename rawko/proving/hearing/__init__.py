@@ -1,1 +1,1 @@
-"""What monitors hear of the macrosteps of a chart."""
+"""The events that monitors receive during the macrosteps of a chart."""

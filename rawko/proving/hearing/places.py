@@ -1,4 +1,4 @@
-"""Where a run of a macrostep has asked."""
+"""A place at which a run of a macrostep has asked a guard."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """Where a run has asked, with nothing known of its data: microsteps and answers before it."""
+    """A place at which a run has asked with unknown data; `steps` and `answers` count those before it."""
 
     key: Hashable
     steps: int

@@ -1,7 +1,7 @@
-"""Traces of the runs of a macrostep: its microsteps as words, cut at the places where guards were asked.
+"""Traces of the runs of a macrostep: the words of its microsteps, cut at the places where guards were asked.
 
-Where no run goes round, each has its own trace. Where one does, all runs that come to the same outcome share one: after
-a place that is met again all follows that was seen from there.
+If no run repeats a place, each has its own trace. If one does, all runs with the same outcome share one trace: after a
+place that is reached again, everything can follow that follows it in any run.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from rawko.proving.hearing.traces import Answers, Heard, Told, Trace, Word
 from rawko.proving.outcomes import ROUND, Outcome, bare
 
 Part: TypeAlias = tuple[Hashable, tuple[Word, ...], Hashable]
-"""What is heard from one place to another."""
+"""The words between two places."""
 
 
 class Steps(list[Any]):
-    """Microsteps of one run, each with the number of answers that were given before it ended.
+    """The microsteps of one run, each with the number of answers given before its end.
 
     Attributes:
         fields: The bounded context fields after each microstep.
@@ -40,11 +40,11 @@ class Steps(list[Any]):
         self.fields.append(dict(self._context) if self._context else {})
 
     def words(self, structure: Structure, heard: Heard, places: Sequence[Place]) -> list[tuple[Word, ...]]:
-        """What is heard of each.
+        """The words of each microstep.
 
         Args:
-            places: Where one lies inside a microstep, its answers before and after it may be those of different runs:
-                none is known.
+            places: If one is inside a microstep, the answers before and after it may come from different runs; the
+                words of that microstep then have no answers.
         """
         found: list[tuple[Word, ...]] = []
         before = 0
@@ -60,12 +60,12 @@ class Steps(list[Any]):
 def _cut(
     words: Sequence[tuple[Word, ...]], places: Sequence[Place], end: Hashable, last: tuple[Word, ...]
 ) -> list[Part]:
-    """A run, cut at its places.
+    """Cut the words of a run at its places.
 
     Args:
         places: In order.
-        end: The place that the run comes to.
-        last: What is heard after its last microstep.
+        end: The place at the end of the run.
+        last: The words after its last microstep.
     """
     stops = [*((place.key, place.steps) for place in places), (end, len(words))]
     found: list[Part] = []
@@ -79,12 +79,12 @@ def _cut(
 
 
 def _plain_trace(parts: Sequence[Part]) -> Trace:
-    """The trace of a run alone."""
+    """The trace of a single run."""
     return Trace(((0, tuple(word for _, words, _ in parts for word in words), 1),), 1)
 
 
 def _joined_trace(parts: Sequence[Part], end: Hashable) -> Trace:
-    """The trace of all runs that come to an end, through the parts of all runs of the macrostep."""
+    """The shared trace of all runs with the same end, from the parts of all runs of the macrostep."""
     leading = {end}
     while more := {source for source, _, target in parts if target in leading} - leading:
         leading |= more
@@ -97,7 +97,7 @@ def _joined_trace(parts: Sequence[Part], end: Hashable) -> Trace:
 
 
 def parts_of(one: Outcome, steps: Steps, places: Sequence[Place], structure: Structure, heard: Heard) -> list[Part]:
-    """What monitors hear of a run, up to its end or to the place where it goes round."""
+    """The parts of a run, up to its end or to the place that it repeats."""
     if one.problem not in ("", ROUND):
         return []
     words = steps.words(structure, heard, places)
@@ -110,12 +110,12 @@ def parts_of(one: Outcome, steps: Steps, places: Sequence[Place], structure: Str
 
 
 def traced(every: Sequence[Outcome], parts: Sequence[Sequence[Part]], heard: Heard) -> list[Outcome]:
-    """The outcomes with their traces: their own, or those of all runs where one of them goes round."""
+    """The outcomes with their traces: their own, or the shared ones where a run repeats a place."""
     if not any(one.problem == ROUND for one in every):
         own = zip(every, parts, strict=True)
         return [one if one.problem else replace(one, trace=_plain_trace(its)) for one, its in own]
     together = [part for its in parts for part in its]
-    if STEP_ENDED in heard.events:  # a run that left no state may have left some in rounds before
+    if STEP_ENDED in heard.events:  # a run that exits no state may have exited some in earlier rounds
         stills = [its[-1] for one, its in zip(every, parts, strict=True) if one.is_still and not one.problem]
         together += [(source, (*words, Word((STEP_ENDED,))), end) for source, words, end in stills]
     traces = {end: _joined_trace(together, end) for end in {bare(one) for one in every if not one.problem}}
@@ -123,7 +123,7 @@ def traced(every: Sequence[Outcome], parts: Sequence[Sequence[Part]], heard: Hea
 
 
 def _clear(answers: Sequence[tuple[str, bool]], heard: Heard) -> Answers:
-    """Those that are heard; a guard that answered both ways counts as not asked."""
+    """The answers of guards that are heard; a guard with both answers is left out."""
     given: dict[str, set[bool]] = {}
     for name, answer in answers:
         if name in heard.guards:

@@ -1,10 +1,10 @@
-"""What monitors hear of one macrostep: the meta-events of sismic that it comes to, in their order, as hashable data.
+"""The events that monitors receive during one macrostep: sismic's meta-events in their order, as hashable data.
 
     E: a -> b, b raises F     (step started) (event consumed, E) (state exited, a) (state entered, b) (event sent, F)
                               (event consumed, F) (step ended)
 
-A macrostep with a round of eventless transitions that data ends has no longest trace. Its trace is a graph: the places
-at which guards were asked, and what is heard between them.
+A macrostep with a round of eventless transitions whose end depends on data has no longest trace. Its trace is a graph:
+the places at which guards were asked, and the words between them.
 
     always b -> c [g], c -> b     (0) -entered b-> (1) -entered c, entered b-> (1) -entered d-> (2), the end
 """
@@ -18,33 +18,33 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from rawko.interpreter.monitoring.heard import CONSUMED, ENTERED, EXITED, PROCESSED, SENT, STEP_STARTED
 
 Told: TypeAlias = tuple[Any, ...]
-"""Name of a meta-event, followed by what it says: a state, an event's name; or source, targets and event."""
+"""Name of a meta-event, followed by its fields: a state, an event's name; or source, targets and event."""
 Answers: TypeAlias = tuple[tuple[str, bool], ...]
 
 
 class Word(NamedTuple):
-    """A meta-event, and how those guards of the machine answered in its microstep that monitors refer to."""
+    """A meta-event, with the answers in its microstep of those guards of the machine that monitors refer to."""
 
     told: Told
     answers: Answers = ()
 
 
 class Trace(NamedTuple):
-    """What is heard of a macrostep: the words along any way from place 0 to the end."""
+    """The words of a macrostep: those along any path from place 0 to the end."""
 
     parts: tuple[tuple[int, tuple[Word, ...], int], ...] = ((0, (), 1),)
     end: int = 1
 
     @property
     def goes_round(self) -> bool:
-        """Whether it is more than one row of words."""
+        """Whether the trace is a graph and not a single sequence of words."""
         return len(self.parts) > 1
 
     def accepts(self, told: Sequence[Told]) -> bool:
-        """Whether this may be heard."""
+        """Whether the trace contains this sequence of meta-events."""
         reached = {(0, 0)}
         waiting = [(0, 0)]
-        for node, count in waiting:  # grows while it is gone through
+        for node, count in waiting:  # grows during the loop
             for source, words, target in self.parts:
                 after = (target, count + len(words))
                 if source != node or after in reached:
@@ -60,14 +60,14 @@ NO_TRACE: Final = Trace()
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What monitors listen to: names of meta-events, and guards of the machine whose answers they use."""
+    """The events that monitors receive: names of meta-events, and guards of the machine whose answers they use."""
 
     events: frozenset[str] = frozenset()
     guards: frozenset[str] = frozenset()
 
     @property
     def hears_all_events(self) -> bool:
-        """Whether an event is heard that changes nothing."""
+        """Whether events that change nothing are heard, too."""
         return STEP_STARTED in self.events or CONSUMED in self.events
 
 
@@ -75,7 +75,7 @@ NOTHING_HEARD: Final = Heard()
 
 
 def told_of(event: Any) -> Told:
-    """A meta-event of the interpreter, as traces have it."""
+    """A meta-event of the interpreter in the form of traces."""
     name = event.name
     if name in (CONSUMED, SENT):
         return (name, event.event.name)

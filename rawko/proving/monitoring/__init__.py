@@ -1,1 +1,1 @@
-"""Charts explored together with the monitors that watch them in production."""
+"""Explores a chart together with a monitor that watches it in production."""

@@ -1,11 +1,11 @@
-"""Answers that the bounds file of a monitor gives its guards: believed ones, and ones that follow the machine's guards.
+"""Answers of a monitor's guards in its bounds file: fixed ones, and ones that depend on the machine's guards.
 
-    answers:
-      has_grown: true                                               believed
-      may_have_written: not begins_agent and not ran_read_only_tool follows from how these answered in the same step
+answers:
+  has_grown: true                                               fixed
+  may_have_written: not begins_agent and not ran_read_only_tool depends on the answers of these in the same step
 
-A guard of the machine that was not asked in the step, or answered both ways, is unknown: `false and unknown` is false,
-`true and unknown` is unknown.
+  A guard of the machine that was not asked in the step, or has both answers, is unknown: `false and unknown` is
+  false, `true and unknown` is unknown.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Said: TypeAlias = bool | d.Guard
 
 
 def read_answers(answers: Mapping[str, bool | str]) -> dict[str, Said]:
-    """The answers, with expressions parsed.
+    """The answers of a bounds file, with expressions parsed.
 
     Raises:
-        BoundsError: One is no guard expression.
+        BoundsError: An answer is not a guard expression.
     """
     found: dict[str, Said] = {}
     for name, said in answers.items():
@@ -45,7 +45,7 @@ def read_answers(answers: Mapping[str, bool | str]) -> dict[str, Said]:
 
 
 def atoms_of(said: Said) -> frozenset[str]:
-    """Guards of the machine to which an answer refers."""
+    """Guards of the machine that an answer refers to."""
     if isinstance(said, bool):
         return frozenset()
     if isinstance(said, d.Not):
@@ -56,7 +56,7 @@ def atoms_of(said: Said) -> frozenset[str]:
 
 
 def answer_of(said: Said, given: Mapping[str, bool]) -> bool | None:
-    """The answer; None: it may be true or false.
+    """The value of an answer; None: it may be true or false.
 
     Args:
         given: Answers of the machine's guards in the step.

@@ -1,10 +1,10 @@
-"""A monitor's own steps, without its data: what it makes of the trace of a macrostep of the machine that it watches.
+"""A monitor's own steps, without its data: its reactions to the trace of a macrostep of the watched machine.
 
     trace (state entered, open)     [is_state(name='open')]       computed: the state is known
     trace (step ended)              [not has_grown]               reads the machine's data: true and false
 
-A guard is called with the meta-event alone, twice. One that reads more may be true or false, unless the bounds file
-beside the monitor says how it answers (`answers`).
+A guard is called with the meta-event only, twice. A guard that reads more may be true or false, unless the bounds file
+beside the monitor has an answer (`answers`).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from rawko.proving.system import ControlSystem
 
 
 class Reaction(NamedTuple):
-    """What a monitor comes to after a trace.
+    """The result of a monitor after a trace.
 
     Attributes:
         control: See `ControlStep`.
         asked: Its guards whose answers were chosen freely.
-        objection: The final state that it has reached; "" where it goes on.
+        objection: The final state that it has reached; "" where it has not objected.
     """
 
     control: int
@@ -48,18 +48,18 @@ class MonitorStep:
     """The steps of one monitor.
 
     Args:
-        chart: The property chart.
-        functions: What it names; `is_state` and `is_event` are known without.
-        bounds: Of the monitor: nothing but `answers`.
+        chart: The monitor's chart.
+        functions: The functions that it names; `is_state` and `is_event` are always known.
+        bounds: Of the monitor: only `answers`.
 
     Attributes:
-        problems: Why not all that it does is known.
-        assumed: Answers of guards that the bounds file says, as it says them.
-        bound: Transitions that were taken, and atoms of guards that were true: empty as long as it binds nothing.
+        problems: Reasons why some of its reactions are unknown.
+        assumed: Guards with answers in the bounds, and these answers.
+        bound: Transitions that were taken, and atoms of guards that were true; empty if the monitor checks nothing.
 
     Raises:
-        NotProvable: It has timers or actors of its own, or hears no meta-event at all.
-        BoundsError: The bounds hold something else, or name guards that are not there.
+        NotProvable: It has timers or actors of its own, or hears no meta-event.
+        BoundsError: The bounds have other keys, or name unknown guards.
     """
 
     def __init__(self, chart: Chart, functions: Bindings | None = None, bounds: Bounds = NO_BOUNDS) -> None:
@@ -100,19 +100,19 @@ class MonitorStep:
         return {*self.step.taken, *self._data.true_atoms}
 
     def owed(self, control: int) -> str:
-        """The state with the tag `duty` that is active: what the machine's end must not find; "" for none."""
+        """An active state with the tag `duty`, which must not be active when the machine ends; "" for none."""
         if not self._duties:
             return ""
         names = self.step.controls[control].node.names
         return next((name for name in names if name in self._duties), "")
 
     def initial(self) -> tuple[Reaction, ...]:
-        """Before anything is heard."""
+        """The reactions before the first trace."""
         self._data.listen((), ())
         return self._reactions(self.step.every_initial())
 
     def reactions(self, control: int, trace: Trace) -> tuple[Reaction, ...]:
-        """All that the monitor may come to, the surest first; it hears nothing more once it has objected."""
+        """All reactions to a trace, those with the fewest free answers first; none follows an objection."""
         found = self._memo.get((control, trace))
         if found is None:
             found = self._memo[control, trace] = self._hear(control, trace)
@@ -122,7 +122,7 @@ class MonitorStep:
         reached: dict[int, dict[int, Reaction]] = {0: {control: Reaction(control)}}
         ended: set[Reaction] = set()
         waiting = [(0, Reaction(control))]
-        for node, before in waiting:  # grows while it is gone through
+        for node, before in waiting:  # grows during the loop
             for source, words, target in trace.parts:
                 if source != node:
                     continue
@@ -177,7 +177,7 @@ class MonitorStep:
 
 
 def heard_by(monitors: Iterable[MonitorStep]) -> Heard:
-    """What several monitors listen to together."""
+    """The events that several monitors receive together."""
     found = NOTHING_HEARD
     for one in monitors:
         found = Heard(found.events | one.heard.events, found.guards | one.heard.guards)
@@ -185,7 +185,7 @@ def heard_by(monitors: Iterable[MonitorStep]) -> Heard:
 
 
 def unknown_guards(system: ControlSystem, monitors: Iterable[MonitorStep]) -> list[str]:
-    """One sentence for each guard that answers of a monitor name and the machine does not have."""
+    """One message for each guard in a monitor's answers that the machine does not have."""
     known = guard_names(system.step.chart)
     return [
         f"answers of the monitor {one.name!r} name {name!r}, which is none of the machine's guards"
@@ -196,7 +196,7 @@ def unknown_guards(system: ControlSystem, monitors: Iterable[MonitorStep]) -> li
 
 
 def assumed_of(monitors: Iterable[MonitorStep]) -> list[str]:
-    """What verdicts on monitors rest on beside the rest."""
+    """Additional assumptions of verdicts on monitors."""
     return [f"the monitor's {name} answers: {said}" for one in monitors for name, said in one.assumed.items()]
 
 
@@ -205,7 +205,7 @@ def _by_sureness(reaction: Reaction) -> tuple[int, Reaction]:
 
 
 def _surest(reactions: set[Reaction]) -> set[Reaction]:
-    """For each control that of the fewest questions."""
+    """For each control the reaction with the fewest free answers."""
     found: dict[int, Reaction] = {}
     for one in sorted(reactions, key=_by_sureness):
         found.setdefault(one.control, one)
@@ -213,7 +213,7 @@ def _surest(reactions: set[Reaction]) -> set[Reaction]:
 
 
 class _Listening(BoundedContext):
-    """Answers of a monitor's guards: what the bounds say, or what its functions make of the meta-event."""
+    """Answers of a monitor's guards: from the bounds, or from its functions called with the meta-event."""
 
     def __init__(self, chart: Chart, functions: Bindings, said: Mapping[str, Said]) -> None:
         super().__init__(chart, {}, functions)
@@ -227,7 +227,7 @@ class _Listening(BoundedContext):
         return True
 
     def listen(self, told: Told, answers: Answers) -> None:
-        """What the next step hears, and how guards of the machine have answered."""
+        """Set the meta-event of the next step, and the answers of the machine's guards."""
         self._event = KnownEvent(_fields(told, self.reads) if told else {}, self.reads)
         self._answers = dict(answers)
 
@@ -249,7 +249,7 @@ class _Listening(BoundedContext):
 
 
 def _fields(told: Told, reads: Reads) -> dict[str, Any]:
-    """A meta-event as guards read it; what it does not have here they cannot know."""
+    """A meta-event as guards read it; fields that are missing here are unknown to them."""
     name = told[0]
     found: dict[str, Any] = {"name": name}
     if name in (ENTERED, EXITED):

@@ -1,10 +1,10 @@
-"""A chart and one of its monitors, explored together: does the monitor ever object, and does it ever bind anything?
+"""Explores a chart together with one of its monitors: does the monitor ever object, and does it check anything?
 
-The states of the product are pairs of a configuration that was explored and a configuration of the monitor; each edge
-of the exploration has a trace, which the monitor hears.
+The states of the product are pairs of an explored configuration and a configuration of the monitor; each edge of the
+exploration has a trace, which the monitor hears.
 
-    objects, whatever its data is              refuted, with the shortest way; so is an end that finds a duty
-    objects, if guards answer that read data   undetermined, with a way and the guards
+    objects, whatever its data is              refuted, with the shortest path; so is an end while a duty is open
+    objects, if guards that read data say so   undetermined, with a path and the guards
     takes no transition and no guard is true   undetermined: it is vacuous
 """
 
@@ -27,12 +27,12 @@ MAX_PAIRS: Final = 4_000_000
 
 
 def finding_name(monitor: MonitorStep) -> str:
-    """Under which a monitor stands among the properties."""
+    """The name of a monitor among the properties."""
     return PREFIX + monitor.name
 
 
 def check_monitor(found: Exploration, monitor: MonitorStep) -> Finding:
-    """The verdict on one monitor, of an exploration whose system hears what the monitor hears."""
+    """The verdict on one monitor, from an exploration whose system hears what the monitor hears."""
     name = finding_name(monitor)
     try:
         sure = _Product(found, monitor, is_sure=True)
@@ -81,10 +81,10 @@ def _sends_to_others(chart: Chart) -> bool:
 
 
 class _Product:
-    """The pairs that are reached, breadth first.
+    """The reachable pairs, breadth first.
 
     Args:
-        is_sure: Only what the monitor does whatever its data is.
+        is_sure: Follow only reactions that do not depend on the monitor's data.
     """
 
     def __init__(self, found: Exploration, monitor: MonitorStep, *, is_sure: bool) -> None:
@@ -100,7 +100,7 @@ class _Product:
         return len(self._pairs)
 
     def explore(self) -> str | None:
-        """The final state by which the monitor objects first; None: it never does."""
+        """The final state of the monitor's first objection; None: it never objects."""
         found = self._found
         first = {found.codes[n]: n for n in range(len(found)) if found.before[n] < 0}
         for start in self._possible(self._monitor.initial()):
@@ -118,7 +118,7 @@ class _Product:
         found, monitor = self._found, self._monitor
         offsets, targets, labels, kinds = found.offsets, found.targets, found.labels, found.kinds
         memo: dict[tuple[int, int], tuple[Reaction, ...]] = {}
-        for place, (number, control) in enumerate(self._pairs):  # grows while it is gone through
+        for place, (number, control) in enumerate(self._pairs):  # grows during the loop
             if number >= found.expanded:
                 continue
             for edge in range(offsets[number], offsets[number + 1]):
@@ -140,7 +140,7 @@ class _Product:
         return tuple(one for one in reactions if not (self._is_sure and one.asked))
 
     def _add(self, number: int, reaction: Reaction, by: tuple[int, Move, Outcome | int, tuple[str, ...]]) -> str:
-        """The state by which the monitor objects; "" where it does not."""
+        """Add a pair; returns the state of the monitor's objection, "" where it does not object."""
         objection = reaction.objection
         if not objection and self._found.is_done(number):
             objection = self._monitor.owed(reaction.control)
@@ -164,11 +164,11 @@ class _Product:
             yield number, by
 
     def asked(self) -> list[str]:
-        """Guards of the monitor that were answered freely on the way."""
+        """Guards of the monitor with freely chosen answers along the path."""
         return list(dict.fromkeys(name for _, by in reversed(list(self._back())) for name in by[3]))
 
     def shown(self) -> tuple[tuple[tuple[Move, Outcome], ...], tuple[str, ...]]:
-        """The way to the objection, and the active states there."""
+        """The path to the objection, and the active states there."""
         found = self._found
         steps = list(reversed(list(self._back())))
         way: list[tuple[Move, Outcome]] = []

@@ -1,1 +1,1 @@
-"""Which tools agents reach in which state of a chart, and whether untrusted content gets to one that writes outside."""
+"""The tools that agents can use in each state of a chart: does untrusted content reach one that writes outside?"""

@@ -1,4 +1,4 @@
-"""The verdict on the property `permissions`: no untrusted content gets to a tool that writes outside."""
+"""The verdict on the property `permissions`: untrusted content reaches no tool that writes outside."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DOES: Final[dict[Does, str]] = {
 
 
 def permissions(found: Exploration, casting: Casting) -> Finding:
-    """No agent that has read untrusted content writes outside without a person's yes."""
+    """No agent that has read untrusted content writes outside without a person's approval."""
     if not casting.casts:
         return Finding(PERMISSIONS, Verdict.VOID, "the chart runs no agents and no tools")
     flows = Flows(found, casting)

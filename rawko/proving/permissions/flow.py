@@ -1,16 +1,16 @@
-"""Untrusted content on its way through a chart: from an agent that reads it to one that writes outside.
+"""Follows untrusted content through a chart: from an agent that reads it to one that writes outside.
 
-The places of the search are configurations that were explored, with who is at work and where untrusted content is:
+The places of the search are explored configurations, with the running agents and where untrusted content is:
 
-    executing: researcher           nothing untrusted is anywhere
-      researcher reads with mcp     its conversation holds it
-    evaluating                      the agent has ended: what it said is in the run's history
-    executing: publisher            its prompt is made from the history: its conversation holds it
-      publisher writes with bash    without a person's yes: found
+    executing: researcher           no untrusted content anywhere
+      researcher reads with mcp     its conversation contains it
+    evaluating                      the agent has ended: its output in the run's history contains it
+    executing: publisher            its prompt is made from the history: its conversation contains it
+      publisher writes with bash    without a person's approval: found
 
-A conversation begins with all that agents before it have said. While it lasts, more gets into it by the agent's own
-tools, and from files that another agent has written. So it is never less than what really happens; it may be more,
-since what an agent has read need not stand in what it says.
+A conversation begins with the outputs of all earlier agents. More content enters it by the agent's own tools, and from
+files that other agents have written. The search thus never misses a real flow; it may report one that cannot happen,
+because an agent's output need not contain what the agent has read.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from rawko.proving.system import Move
 
 MAX_PLACES: Final = 4_000_000
 _By = tuple[int, Deed | int | None]
-"""(number of the place before, or -1; the act, or the number of the edge that led here)."""
+"""(number of the place before, or -1; the act, or the number of the edge, that led here)."""
 
 
 class Flows:
-    """The search.
+    """The search for a flow.
 
     Attributes:
-        is_cut: There are more than MAX_PLACES.
+        is_cut: There are more than MAX_PLACES places.
     """
 
     def __init__(self, found: Exploration, casting: Casting) -> None:
@@ -64,10 +64,10 @@ class Flows:
         return len(self._places)
 
     def search(self) -> Flow | None:
-        """A shortest way; None where there is none, or not before MAX_PLACES."""
+        """A shortest flow; None where there is none, or none within MAX_PLACES."""
         for place in self._starts():
             self._add(place, (-1, None))
-        for number, place in enumerate(self._places):  # grows while it is gone through
+        for number, place in enumerate(self._places):  # grows during the loop
             for does, act, after in self._acts(place):
                 deed = Deed(does, act)
                 if after is None:
@@ -80,10 +80,10 @@ class Flows:
                 return None
         return None
 
-    # ------------------------------------------------------------ who is at work
+    # ------------------------------------------------------------ running agents
 
     def _merge(self) -> None:
-        """Keep one of all agents that can do the same in every state: the first by its name."""
+        """Keep one of all agents with equal powers in every state: the first one."""
         numbers = range(len(self._found))
         every: set[tuple[str, ...]] = {self._relevant(number) for number in numbers}
         profiles: dict[tuple[str, str], tuple[tuple[bool, ...], ...]] = {}
@@ -106,7 +106,7 @@ class Flows:
             self._casts[id] = replace(cast, troupes=tuple(troupes.values()))
 
     def _relevant(self, number: int) -> tuple[str, ...]:
-        """Active states by which powers may differ."""
+        """Active states on which powers may depend."""
         places = self._casting.places
         if places is not None and not places:
             return ()
@@ -130,7 +130,7 @@ class Flows:
         return found
 
     def _begun(self, ids: list[str], is_tainted: bool) -> Iterator[tuple[Worker, ...]]:
-        """All ways in which invocations can begin."""
+        """All combinations of agents with which invocations can begin."""
         choices = [
             [
                 Worker(id, troupe, agent, is_tainted)
@@ -188,7 +188,7 @@ class Flows:
     # ------------------------------------------------------------ acts within a configuration
 
     def _acts(self, place: Place) -> Iterator[tuple[Does, Act, Place | None]]:
-        """What happens while the chart rests: does what, and the place after it; None: it writes outside."""
+        """The acts possible at a place: effect, act and place afterwards; None: the act writes outside."""
         names, running = self._relevant(place.number), self._running_in(place.number)
         if place.written:
             for bit, act in self._commands:
@@ -201,7 +201,7 @@ class Flows:
             yield from self._turns(place, index, worker)
 
     def _acting(self, place: Place, worker: Worker, running: int) -> Iterator[tuple[str, Calls]]:
-        """The invocations in which an agent can use its tools now, and for which calls."""
+        """The invocations in which an agent can use its tools now, each with the possible calls."""
         if worker.invocation != ALONE:
             yield worker.invocation, Calls()
             return
@@ -231,7 +231,7 @@ class Flows:
 
     @staticmethod
     def _reading(place: Place, index: int, powers: Powers, calls: Calls) -> tuple[Does, Act] | None:
-        """How untrusted content gets into a conversation that holds none."""
+        """How untrusted content can enter a conversation that contains none yet."""
         if powers.told is not None:
             return "is told", powers.told
         if powers.reads is not None and calls.are_free:
@@ -246,7 +246,7 @@ class Flows:
         return None
 
     def _turns(self, place: Place, index: int, worker: Worker) -> Iterator[tuple[Does, Act, Place]]:
-        """Another agent of the troupe begins: what this one has said is there then."""
+        """Another agent of the troupe takes its turn; the earlier agent's output is then known to it."""
         troupe = self._casts[worker.invocation].troupes[worker.troupe]
         said = place.said or worker.is_tainted
         for agent in troupe:
@@ -256,7 +256,7 @@ class Flows:
                 act = Act(agent, "", "")
                 yield "takes over", act, place._replace(workers=tuple(sorted(workers)), said=said)
 
-    # ------------------------------------------------------------ the way
+    # ------------------------------------------------------------ the path
 
     def _add(self, place: Place, by: _By) -> None:
         if place not in self._seen:

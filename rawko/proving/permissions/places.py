@@ -1,4 +1,4 @@
-"""Where untrusted content is while a chart runs agents, and what moves it, as data."""
+"""Places of untrusted content while a chart runs agents, and the acts that move it, as data."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from rawko.proving.permissions.powers import Act
 from rawko.proving.system import Move
 
 ALONE: Final = ""
-"""In place of an invocation's id: the agent whose machine the chart is."""
+"""Used in place of an invocation's id for the agent whose machine the chart is."""
 
 Does = Literal["is told", "reads", "reads files", "reads reports", "writes files", "takes over", "runs files", "writes"]
 
 
 Call = Literal["free", "approved", "used"]
-"""A call of a tool that no person was asked about; one that a person allowed; none, or one that has done its work."""
+"""A tool call without a question to a person; one that a person approved; no call, or one that has had its effect."""
 
 
 class Worker(NamedTuple):
-    """An agent at work.
+    """A running agent.
 
     Attributes:
         invocation: Its id; ALONE for the agent whose machine the chart is.
-        troupe: The number of the agents with which it takes turns.
-        is_tainted: Its conversation holds untrusted content.
+        troupe: Index of its troupe in the `Cast`: agents that take turns.
+        is_tainted: Its conversation contains untrusted content.
     """
 
     invocation: str
@@ -35,7 +35,7 @@ class Worker(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """Which calls of tools can be made: some that no person is asked about, some that a person allows; only one."""
+    """The possible tool calls: those that need no approval, those that a person approves; `is_one`: only one call."""
 
     are_free: bool = True
     may_ask: bool = True
@@ -43,12 +43,12 @@ class Calls(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A configuration, by its number, with who is at work.
+    """A configuration, by number, with its running agents.
 
     Attributes:
-        said: What ended agents have said holds untrusted content.
-        written: Files hold untrusted content that no person has seen.
-        call: Of the agent whose machine the chart is: where its present call of a tool comes from.
+        said: Outputs of ended agents contain untrusted content.
+        written: Files contain untrusted content that no person has seen.
+        call: For the agent whose machine the chart is: the kind of its current tool call.
     """
 
     number: int
@@ -60,7 +60,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """An act within a place."""
+    """An act at a place, and its effect."""
 
     does: Does
     act: Act
@@ -68,11 +68,11 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A shortest way of untrusted content to a tool that writes outside.
+    """A shortest flow of untrusted content to a tool that writes outside.
 
     Attributes:
         way: Steps of the chart.
-        deeds: Acts, each with the number of steps after which it happens; the last one writes outside.
+        deeds: Acts, each with the number of steps before it; the last one writes outside.
     """
 
     way: tuple[tuple[Move, Outcome], ...]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 Kind = Literal["agents", "tools"]
-"""What an invocation runs: agents, each with a conversation that begins there; or the tools of the one agent whose
+"""What an invocation runs: "agents", each with a conversation that begins there; or "tools" of the one agent whose
 machine the chart is, whose conversation lasts as long as the machine."""
 
 
@@ -16,10 +16,10 @@ class Act:
     """A use of a tool.
 
     Attributes:
-        agent: Who uses it, with its callers; "" for the machine itself.
-        tool: Its name, or what else it is.
-        rule: What allows it.
-        is_asked: A person is asked about it.
+        agent: The agent that uses it, with its callers; "" for the machine itself.
+        tool: The tool's name, or a description of another means.
+        rule: The rule that allows it.
+        is_asked: A person is asked for approval.
     """
 
     agent: str
@@ -30,17 +30,17 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Powers:
-    """What an agent, with those that it calls, can do in some states of a chart; one act stands for all of its kind.
+    """What an agent and the agents that it calls can do in some states of a chart: one act per kind, or None.
 
     Attributes:
-        told: Untrusted content stands in its prompt.
+        told: Its prompt contains untrusted content.
         reads: It reads untrusted content.
-        asked_reads: The same, after a person's yes.
-        reads_files: It reads files of the folder, those included that agents have written.
-        reads_reports: It reads what other agents of the run have said and read.
-        writes_files: It writes files of the folder without a person's yes.
-        runs_files: The machine runs what stands in these files, outside of any sandbox.
-        writes_outside: It writes outside without a person's yes.
+        asked_reads: The same, after a person's approval.
+        reads_files: It reads files of the folder, including those that agents have written.
+        reads_reports: It reads outputs of other agents of the run and what they have read.
+        writes_files: It writes files of the folder without a person's approval.
+        runs_files: The machine runs content of these files, outside any sandbox.
+        writes_outside: It writes outside without a person's approval.
     """
 
     told: Act | None = None
@@ -54,7 +54,7 @@ class Powers:
 
     @property
     def profile(self) -> tuple[bool, ...]:
-        """Two agents with equal profiles can do the same."""
+        """Which kinds of acts are possible; agents with equal profiles can do the same."""
         every = (self.told, self.reads, self.asked_reads, self.reads_files, self.reads_reports)
         return tuple(act is not None for act in (*every, self.writes_files, self.runs_files, self.writes_outside))
 
@@ -62,13 +62,13 @@ class Powers:
 NO_POWERS: Final = Powers()
 
 PowersOf = Callable[[str, str, tuple[str, ...], bool], Powers]
-"""(id of the invocation, agent, active states, whether no other agent is at work) to what the agent can do."""
+"""From (id of the invocation, agent, active states, whether no other agent is running) to the agent's powers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Who may be at work in an invocation. One troupe is chosen when it begins; its members then take turns, in any
-    order: an agent alone, the agents of a `for each`, those that an agent's own chart runs."""
+    """The agents that may run in an invocation. One troupe is chosen when it begins; its members then take turns in any
+    order: a single agent, the agents of a `for each`, or those that an agent's own chart runs."""
 
     kind: Kind
     troupes: tuple[tuple[str, ...], ...]
@@ -76,17 +76,17 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Casting:
-    """The agents of a chart.
+    """The agents of a chart and their powers.
 
     Attributes:
         casts: By id of the invocation.
-        powers: What each can do.
-        commands: Acts of the machine itself by id of the invocation: commands on the folder's files.
-        several_calls: Invocations of the kind "tools" that make calls as they like, one after the other.
-        is_called_by_tool: They begin in the step that ends the call of a tool, which has then done nothing else.
+        powers: Returns the powers of an agent.
+        commands: Acts of the machine itself, by id of the invocation: commands on the folder's files.
+        several_calls: Invocations of the kind "tools" that make any number of calls, one after another.
+        is_called_by_tool: They begin in the step that ends a tool call, and are that call's only effect.
         approvals: Events and actors by which a person approves what agents have done before.
-        assumed: What all this rests on, in words.
-        places: Names of the states by which agents' powers may differ; None: all.
+        assumed: The assumptions behind these data, in words.
+        places: Names of the states on which agents' powers may depend; None: all.
     """
 
     casts: Mapping[str, Cast]

@@ -1,1 +1,1 @@
-"""Regions of parallel states that share nothing, explored one by one; verdicts that hold of all of them together."""
+"""Explores regions of parallel states that share nothing one by one, and combines the verdicts on them."""

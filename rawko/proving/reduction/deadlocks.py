@@ -1,7 +1,7 @@
-"""Where nothing can happen in any region: `stuck`, of regions that share nothing.
+"""The verdict `stuck` for regions that share nothing: whether nothing can happen in all of them at once.
 
-r1 has a state without way out, r2 has none        something can happen for ever in r2: never stuck
-both have one, and nothing happens around them     stuck, by the shortest way to each, one after the other
+r1 has a state without a possible step, r2 has none     something can always happen in r2: never stuck
+both have one, and nothing happens around them          stuck, by the shortest paths to both, one after the other
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ MAX_STATES: Final = 200_000
 
 
 class Unsure(Exception):
-    """The parts do not say it: the whole has to be explored."""
+    """The parts do not determine the answer: the whole must be explored."""
 
 
 def deadlock(split: SplitExploration) -> Merging | None:
-    """A shortest way to where nothing can happen; None: there is none among the states that were found.
+    """A shortest path to a state in which nothing can happen; None: there is none among the found states.
 
     Raises:
-        Unsure: The parts do not say whether there is one.
+        Unsure: The parts do not determine whether there is one.
     """
     division = split.division
     idle: dict[int, list[set[object]]] = {}
@@ -64,7 +64,7 @@ def _merged(split: SplitExploration, part: Exploration, number: int) -> Merging:
 
 
 def _together(split: SplitExploration, parallel: int) -> Merging | None:
-    """The shortest way into a parallel state, and on in each group of its regions until nothing can happen there."""
+    """A shortest path into a parallel state, continued in each group of its regions until nothing can happen there."""
     part = split.parts[0]
     best: Merging | None = None
     entries = [number for number in range(len(part)) if _is_entry(split, part, number, parallel)]
@@ -85,7 +85,7 @@ def _together(split: SplitExploration, parallel: int) -> Merging | None:
 
 
 def _is_entry(split: SplitExploration, part: Exploration, number: int, parallel: int) -> bool:
-    """Whether the last step of the way to a state has entered a parallel state."""
+    """Whether the last step on the path to a state entered the parallel state."""
     controls, structure = split.system.step.controls, split.system.step.structure
     if parallel not in controls[part.state(number).control].node.configuration:
         return False
@@ -99,7 +99,7 @@ def _is_entry(split: SplitExploration, part: Exploration, number: int, parallel:
 def _to_idle(
     split: SplitExploration, parallel: int, place: int, begin: SystemState
 ) -> list[tuple[Move, Outcome]] | None:
-    """A shortest way on in one group alone; None: something can always happen there."""
+    """A shortest continuation in one group only; None: something can always happen there."""
     system, part = split.system, split.division.parts[place]
     first = part.projected(begin)
     before: dict[SystemState, tuple[SystemState, Move, Outcome] | None] = {first: None}
@@ -127,7 +127,7 @@ def _to_idle(
 
 
 def _concerns(split: SplitExploration, parallel: int, place: int, move: Move) -> bool:
-    """Whether a move is one of a group, and not of what is outside of all regions."""
+    """Whether a move belongs to a group, and not to what is outside all regions."""
     division, structure = split.division, split.system.step.structure
     group = division.groups[parallel][place]
     if move.kind in ("event", "failure"):

@@ -1,12 +1,12 @@
-"""Which regions of a parallel state share nothing, read from the chart alone.
+"""The regions of a parallel state that share nothing, from the chart alone.
 
     p (parallel)    r1: E1    r2: E2, raises E3    r3: E3    r4: E4, guard in_state('a of r1')
     groups          {r1, r4} {r2, r3}
 
-Regions are in one group if they hear the same event, if one raises or sends what the other hears, asks where the other
-stands, cancels its timers, or uses its budget. A parallel state is explored as a whole if what is outside of its
-regions depends on where they stand: a transition that leaves a region, `done.state` of the parallel state, an event
-that is heard inside and around, guards that are asked after any event. What is not sure counts as shared.
+Two regions are in one group if they hear the same event, or if one raises or sends an event that the other hears, asks
+for the other's states, cancels its timers, or uses its budget. A parallel state is explored as a whole if anything
+outside its regions depends on their states: a transition that exits a region, `done.state` of the parallel state, an
+event that is heard both inside and around, guards that are asked after any event. Uncertain cases count as shared.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from rawko.proving.system import ControlSystem
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """How the regions of a chart are explored.
+    """The division of a chart's regions for exploring.
 
     Attributes:
-        groups: Of each parallel state that is divided: its regions, in groups that share nothing.
-        whole: Why each other parallel state is not, one sentence each.
-        parts: What is explored: in part n each parallel state has its group n, or its last one.
-        events: Of each region, what its timers, actions and invocations bring about.
-        quiet: Divided parallel states during which nothing happens outside of their regions but events from outside,
-            and which always begin in the same way for each transition that enters them.
-        begins_alike: Each divided parallel state begins in the same states of its regions, whatever enters it: then
-            what its regions come to stands side by side in each combination.
+        groups: For each divided parallel state: its regions, in groups that share nothing.
+        whole: For each other parallel state one sentence with the reason.
+        parts: The parts to explore: in part n each parallel state has its group n, or its last group.
+        events: For each region the events that its timers, actions and invocations produce.
+        quiet: Divided parallel states during which only events from outside cause steps outside their regions, and in
+            which all regions begin in the same way for each transition that enters.
+        begins_alike: Each divided parallel state begins in the same states of its regions, whatever transition enters
+            it; every combination of the regions' states is then reachable.
     """
 
     groups: Mapping[int, tuple[frozenset[int], ...]]
@@ -46,17 +46,17 @@ class Division:
 
     @property
     def count(self) -> int:
-        """Of all groups."""
+        """Number of all groups."""
         return sum(map(len, self.groups.values()))
 
     def group_of(self, parallel: int, part: int) -> frozenset[int]:
-        """The regions of a parallel state that a part has."""
+        """The regions of a parallel state in a part."""
         groups = self.groups[parallel]
         return groups[min(part, len(groups) - 1)]
 
 
 def division_of(system: ControlSystem) -> Division:
-    """How the regions of a system's chart can be explored; no parts where none share nothing."""
+    """The division of a system's chart; without parts where no regions share nothing."""
     facts = _Facts(system)
     regions, structure = facts.regions, system.step.structure
     groups: dict[int, tuple[frozenset[int], ...]] = {}
@@ -100,13 +100,13 @@ def _part(facts: _Facts, groups: Mapping[int, tuple[frozenset[int], ...]], numbe
 
 @dataclass
 class _Facts:
-    """What each region, and all that is outside of them, brings about, names and uses.
+    """What each region, and what is outside all regions, produces, names and uses.
 
     Attributes:
         produced: Events, by region.
-        universe: Every event that the chart may ever be given.
-        ids: Of timers that are set or cancelled by name.
-        budgets: That are asked, counted or refilled, as bits.
+        universe: All events that the chart may receive.
+        ids: Names of timers that are set or cancelled, by region.
+        budgets: Budgets that are evaluated, counted or refilled, as bits, by region.
     """
 
     system: ControlSystem
@@ -158,7 +158,7 @@ class _Facts:
         )
 
     def sources(self, event: str) -> Iterable[int]:
-        """States with a transition that an event may take."""
+        """States with a transition that the event may trigger."""
         structure = self.system.step.structure
         return structure.sources(structure.event_key(event))
 
@@ -167,11 +167,11 @@ class _Facts:
         return frozenset(self.regions.of[state] for state in self.sources(event)) - {OUTSIDE}
 
     def is_around(self, state: int, parallel: int) -> bool:
-        """Whether a state is active whenever a parallel state is, and is none of those inside."""
+        """Whether a state is active whenever the parallel state is, and is not inside it."""
         return state == parallel or self.system.step.structure.is_inside(parallel, state)
 
     def is_quiet(self, parallel: int) -> bool:
-        """See `Division`."""
+        """Whether the parallel state is `quiet`; see `Division`."""
         structure = self.system.step.structure
         inside = {r for r, root in enumerate(self.regions.roots) if structure.parent[root] == parallel}
         outside = [region for region in self.produced if region not in inside]
@@ -184,7 +184,7 @@ class _Facts:
         )
 
     def begins_alike(self, parallel: int) -> bool:
-        """Whether a parallel state begins in the same states of its regions, whatever enters it."""
+        """Whether a parallel state begins in the same states of its regions, whatever transition enters it."""
         structure = self.system.step.structure
 
         def inside(names: Iterable[str]) -> frozenset[str]:
@@ -195,12 +195,12 @@ class _Facts:
         return not structure.has_history and len(ways - {frozenset()}) == 0
 
     def _enters(self, state: int, parallel: int) -> bool:
-        """Whether the transitions and the default entry of a state may enter a parallel state: it is not inside."""
+        """Whether a state is outside a parallel state, so that its transitions may enter the parallel state."""
         return not self.system.step.structure.is_inside(state, parallel)
 
 
 class _Sharing:
-    """What the regions of one parallel state share."""
+    """Finds the regions of one parallel state that share something."""
 
     def __init__(self, facts: _Facts, parallel: int) -> None:
         self._facts = facts
@@ -213,7 +213,7 @@ class _Sharing:
         self.reasons: list[str] = []
 
     def look(self) -> str:
-        """Unite what shares something; why it must be explored as a whole, or ""."""
+        """Unite regions that share something; returns why all must be explored together, or ""."""
         for check in (self._data, self._ends, self._leaving, self._eventless, self._events, self._questions):
             if reason := next(check(), ""):
                 return reason
@@ -226,7 +226,7 @@ class _Sharing:
             found.setdefault(self._find(region), set()).add(region)
         return tuple(frozenset(group) for group in found.values())
 
-    # ------------------------------------------------------------ what makes it one
+    # ------------------------------------------------------------ reasons to explore the whole
 
     def _data(self) -> Iterator[str]:
         if self._facts.system.step.data.values:

@@ -1,11 +1,11 @@
-"""Ways of parts as one way of the whole.
+"""Combines paths of parts into one path of the whole.
 
     part of r1    start, E1, timer of r1 fires (5s)
     r2            has set a timer of 1s before it
     the whole     start, E1, timer of r2 fires, timer of r1 fires
 
-Only timers, and events that the machine sends to itself, wait for those of other regions, which go first where they
-must. So a way that passes such a place may have more steps than a shortest one of the whole.
+A step waits for other regions only if it is a timer or an event to itself; earlier ones of other regions are then taken
+first. A combined path may therefore have more steps than a shortest path of the whole.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _BEFORE: Final = SystemState(-1)
 
 
 class Merging:
-    """A way of the whole that grows by steps of parts.
+    """A path of the whole that is extended by steps of parts.
 
     Attributes:
-        way: So far.
-        state: After it.
-        forced: Steps of other regions that had to go first.
+        way: The path so far.
+        state: The state after it.
+        forced: Steps of other regions that had to be taken first.
     """
 
     def __init__(self, system: ControlSystem) -> None:
@@ -39,7 +39,7 @@ class Merging:
         self.forced: list[Outcome] = []
 
     def take(self, *ways: Way) -> bool:
-        """Take the steps of some ways, each in its order; False where one cannot be taken."""
+        """Take the steps of some paths, each in its order; False where a step is not possible."""
         left = [list(way) for way in ways if way]
         while left:
             if len(self.way) > MAX_STEPS:
@@ -75,7 +75,7 @@ class Merging:
         return True
 
     def _force(self) -> bool:
-        """The first timer or event to itself that is due, whichever region has set it."""
+        """Take the first due timer or event to itself of any region; False where there is none."""
         for move in self._system.own_moves(self.state.timers, self.state.queue):
             for edge in self._system.transition(self.state, move):
                 if edge.target is not None:
@@ -86,10 +86,10 @@ class Merging:
         return False
 
     def go_round(self, turns: Way) -> tuple[int, bool]:
-        """Take the steps of a cycle until the whole is where it was before one of them.
+        """Take the steps of a cycle repeatedly, until the whole is in a state that it was in before.
 
         Returns:
-            How many steps of the way come before that cycle, and whether it was found.
+            Number of steps of the path before that cycle, and whether it was found.
         """
         seen: dict[SystemState, int] = {}
         for _ in range(MAX_ROUNDS):

@@ -1,4 +1,4 @@
-"""A chart explored part by part: the regions of its parallel states that share nothing one after the other.
+"""Explores a chart part by part: regions of its parallel states that share nothing, one after another.
 
 8 regions of 50 states that share nothing    8 parts of 50 configurations, which stand for 50^8
 """
@@ -19,12 +19,12 @@ from rawko.proving.system import ControlSystem
 
 @dataclass
 class SplitExploration:
-    """What was found of each part.
+    """The results for each part.
 
     Attributes:
         parts: One exploration for each part of the division that was begun.
-        unknown: Why something was not explored; empty where all was.
-        asked_whole: Properties whose verdict needed the exploration of the whole.
+        unknown: Reasons why something was not explored; empty where all was.
+        asked_whole: Properties whose verdict needed an exploration of the whole.
     """
 
     system: ControlSystem
@@ -54,14 +54,14 @@ class SplitExploration:
         return self.system.step.taken
 
     def whole(self, name: str) -> Exploration:
-        """The exploration without parts, made when a property first needs it."""
+        """The exploration without parts, made when a property first needs it; `name` is the property."""
         self.asked_whole[name] = None
         return self.explored_whole
 
     @cached_property
     def explored_whole(self) -> Exploration:
-        """See `whole`."""
-        if INTERRUPTED in self.unknown:  # a person who has pressed Ctrl-C does not wait for another exploration
+        """The exploration without parts; made at first use."""
+        if INTERRUPTED in self.unknown:  # after Ctrl-C, the user does not wait for another exploration
             found = explore(self.system, limit=0)
             found.unknown = {INTERRUPTED: None}
             return found
@@ -69,9 +69,9 @@ class SplitExploration:
 
     @cached_property
     def count(self) -> int:
-        """Configurations of the whole for which those of the parts stand: of independent regions the product; at most
-        so many where a parallel state does not always begin alike. Orders in which timers of different regions were set
-        are not counted."""
+        """Number of configurations of the whole that the parts stand for: for independent regions the product; an upper
+        bound where a parallel state can begin in several ways. Different orders in which timers of different regions
+        were set are not counted."""
         by_part = [
             _by_outside(part, division.others) for part, division in zip(self.parts, self.division.parts, strict=False)
         ]
@@ -84,12 +84,12 @@ class SplitExploration:
 
 
 Found: TypeAlias = Exploration | SplitExploration
-"""What was found of a chart, as a whole or part by part."""
+"""The result of exploring a chart, as a whole or part by part."""
 
 
 def _by_outside(part: Exploration, others: frozenset[int]) -> Counter[Outside]:
-    """How many places its regions have for each place of what is outside of all regions; those of others, which stay
-    where they are entered, are left out."""
+    """For each state outside all regions the number of states of the part's own regions; other regions, which stay as
+    they were entered, are left out."""
     packing = part.compiled.packing
     own = packing.own_mask(set(range(len(part.compiled.regions.roots))) - others) | ~packing.low
     return Counter(map(packing.outside, {code & own for code in part.codes}))
@@ -98,11 +98,12 @@ def _by_outside(part: Exploration, others: frozenset[int]) -> Counter[Outside]:
 def explore_split(
     system: ControlSystem, *, limit: int = DEFAULT_LIMIT, progress: Progress | None = None
 ) -> SplitExploration | Exploration:
-    """Explore a chart part by part; as a whole where no regions share nothing. Ctrl-C keeps what was found.
+    """Explore a chart part by part; as a whole where no regions share nothing. After Ctrl-C, the states found so far
+    are returned.
 
     Args:
-        limit: States of all parts together.
-        progress: Told now and then: states found, states whose moves are known.
+        limit: Most states of all parts together.
+        progress: Called from time to time with the numbers of states found and of states expanded.
     """
     division = division_of(system)
     if not division.parts:

@@ -1,14 +1,15 @@
-"""Verdicts on the whole, from those on its parts.
+"""Verdicts on the whole, from the verdicts on its parts.
 
-    reachable                         what is reached in some part
-    end, cancel                       only what is outside of the regions leads to an end: it is in every part
-    cycles, errors, contracts         each cycle, error and condition is of what is outside and one group of regions
-    stuck                             `deadlocks`
-    leads_to, monitors                need the whole: they speak of what other regions do meanwhile
+    reachable                         what is reached in any part
+    end, cancel                       only what is outside the regions leads to an end: it is in every part
+    cycles, errors, contracts         each cycle, error and condition concerns what is outside and one group of regions
+    stuck                             see `deadlocks`
+    leads_to, monitors                need the whole: they depend on what other regions do in between
 
-A timer of one region waits for an earlier one of another, which is left out of its part; but that one can always fire,
-so each state of a part is reached in the whole, too, with more steps. Where its macrostep fails, the whole is explored.
-A counterexample of a part becomes one of the whole (`merging`); where it does not, the whole is explored.
+A timer of one region may have to wait for an earlier one of another region, which is not in its part. The earlier one
+can always fire, so each state of a part is also reached in the whole, with more steps. If its macrostep fails, the
+whole is explored. A counterexample of a part is extended to one of the whole (`merging`); if that fails, the whole is
+explored.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ def check_all(
     monitors: Iterable[MonitorStep] = (),
     tell: Callable[[str], None] = lambda name: None,
 ) -> list[Finding]:
-    """As `check_properties`, of an exploration of the whole or of parts.
+    """As `check_properties`, for an exploration of the whole or of parts.
 
     Args:
-        tell: Given the name of each property before it is checked.
+        tell: Called with the name of each property before it is checked.
     """
     findings: list[Finding] = []
     for name in tuple(names) or asked_by_default(found.system):
@@ -62,7 +63,7 @@ def check_all(
 def check_monitors(
     found: Found, monitors: Iterable[MonitorStep], tell: Callable[[str], None] = lambda name: None
 ) -> list[Finding]:
-    """Verdicts on monitors alone; those that the bounds accept are marked."""
+    """Verdicts on monitors only; accepted ones are marked."""
     findings: list[Finding] = []
     for one in monitors:
         tell(finding_name(one))
@@ -83,7 +84,7 @@ def _check(split: SplitExploration, name: str) -> Finding:
 
 
 def _blocks_others(split: SplitExploration) -> bool:
-    """Whether the macrostep of a timer, or of an event to itself, fails: those of other regions then wait for ever."""
+    """Whether a macrostep of a timer or an event to itself fails, so that those of other regions wait for ever."""
     return any(move.kind in ("timer", "sent") for part in split.parts for _, move, _ in part.problems)
 
 
@@ -104,7 +105,7 @@ def _always(split: SplitExploration, state: str) -> Sequence[d.Guard]:
 
 
 def _crosses(split: SplitExploration, state: str, condition: d.Guard) -> bool:
-    """Whether a condition asks where regions stand that are not in the group of its state."""
+    """Whether a condition asks for states of regions outside the group of its own state."""
     division, index = split.division, split.system.step.structure.index
     asked = division.regions.read_by(condition) | ({division.regions.of[index[state]]} - {OUTSIDE})
     read = division.regions.read_by(condition)
@@ -148,10 +149,10 @@ def _stuck(split: SplitExploration) -> Finding:
 
 
 def _of_whole(split: SplitExploration, finding: Finding) -> Finding:
-    """A finding of a part with a way that the whole can go.
+    """A finding of a part, with a path that is possible in the whole.
 
     Raises:
-        Unsure: There is none, or a step that other regions must take in between asks guards.
+        Unsure: There is no such path, or a step of another region in between asks guards.
     """
     if not finding.way:
         return finding
@@ -173,7 +174,7 @@ def _of_whole(split: SplitExploration, finding: Finding) -> Finding:
 
 
 def _end(split: SplitExploration, merging: Merging, finding: Finding) -> tuple[str, ...]:
-    """Active states where a way has ended, or before its last step where the finding is about that step."""
+    """Active states at the end of a path; before its last step, if the finding is about that step."""
     is_about_step = finding.way[-1][1].problem or finding.property == "contracts"
     steps = merging.way[:-1] if is_about_step else merging.way
     return split.system.step.names(steps[-1][1].control) if steps else ()

@@ -1,1 +1,1 @@
-"""What was found, for other programs: SARIF, JUnit."""
+"""Findings for other programs: SARIF, JUnit."""

@@ -38,5 +38,5 @@ def junit(system: ControlSystem, findings: Sequence[Finding]) -> str:
 
 
 def clean(text: str) -> str:
-    """Without characters that XML cannot hold."""
+    """The text without characters that XML cannot contain."""
     return "".join(c if c in "\n\t" or (c.isprintable() and c.isascii()) or ord(c) > 0xA0 else "?" for c in text)

@@ -1,4 +1,4 @@
-"""Verdicts as SARIF 2.1.0, the format in which code hosts show what analysers have found."""
+"""Verdicts as SARIF 2.1.0, the format in which code hosts show findings of analysers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sarif(system: ControlSystem, findings: Sequence[Finding], version: str) -> d
     """One run with one result for each verdict; a counterexample is its code flow.
 
     Args:
-        version: Of rawko.
+        version: Version of rawko.
     """
     rules = [
         {"id": f"prove/{name}", "shortDescription": {"text": (check.__doc__ or name).splitlines()[0]}}

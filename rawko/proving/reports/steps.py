@@ -1,4 +1,4 @@
-"""The steps of a counterexample in words, with the place in the chart to which each leads."""
+"""The steps of a counterexample in words, each with the position in the chart of the state that it leads to."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rawko.proving.system import ControlSystem, Move
 
 @dataclass(frozen=True, slots=True)
 class ToldStep:
-    """One step.
+    """One step in words.
 
     Attributes:
-        text: What happens, how guards answer, and where it leads.
+        text: The move, the guards' answers, and the states that it leads to.
         position: Of the innermost state that is active after it.
     """
 
@@ -25,7 +25,7 @@ class ToldStep:
 
 
 def told_steps(system: ControlSystem, finding: Finding) -> list[ToldStep]:
-    """The way of a finding with the tools that are used along it, then the steps of the cycle that follows it."""
+    """The path of a finding with the uses of tools along it, then the steps of the cycle that follows."""
     steps = told_way(system, (*finding.way, *finding.turns))
     told: list[ToldStep] = []
     for place in range(len(steps) + 1):
@@ -36,13 +36,13 @@ def told_steps(system: ControlSystem, finding: Finding) -> list[ToldStep]:
 
 
 def step_numbers(finding: Finding) -> list[int]:
-    """The number of each step of the chart among all that is told, uses of tools included."""
+    """For each step of the chart its number in the list that includes uses of tools."""
     count = len(finding.way) + len(finding.turns)
     return [place + 1 + sum(use.after <= place for use in finding.uses) for place in range(count)]
 
 
 def numbered_steps(system: ControlSystem, finding: Finding) -> list[str]:
-    """A line for each step of a finding, with its number; one more before those of the cycle."""
+    """A numbered line for each step of a finding; a cycle's steps are preceded by a line without number."""
     lines = [f"{number}. {step.text}" for number, step in enumerate(told_steps(system, finding), start=1)]
     if finding.turns:
         lines.insert(len(finding.way) + len(finding.uses), "and then again and again:")
@@ -50,7 +50,7 @@ def numbered_steps(system: ControlSystem, finding: Finding) -> list[str]:
 
 
 def told_way(system: ControlSystem, way: Sequence[tuple[Move, Outcome]]) -> list[ToldStep]:
-    """A way from the start."""
+    """The steps of a path from the start."""
     chart = system.source
     steps: list[ToldStep] = []
     position = chart.position
