@@ -100,7 +100,7 @@ def load(
     `on restore`, give the snapshot to an `Actor`.
 
     Args:
-        chart, bindings: Those that the root was made with; its actors make the child machines again.
+        chart, bindings: The root's chart and bindings; its actors make the child machines again.
         calls_immediate, system_id: As for `initial`; ignored for a dump, which contains its own.
 
     Raises:

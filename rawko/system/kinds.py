@@ -126,7 +126,7 @@ class Kind:
         """The child machine for an input. Factories are pure, so each is called once for equal inputs.
 
         Raises:
-            Exception: What the factory raises.
+            Exception: The factory has raised it.
         """
         key = id(factory), hash_of(input)
         known = self._children.get(key, ())

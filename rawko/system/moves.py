@@ -45,8 +45,8 @@ class Completed:
     """An actor of the caller has finished.
 
     Attributes:
-        id: Of the invocation by the machine at `path`.
-        number: Of the invocation; None: the one that runs under this id.
+        id: Id of the invocation by the machine at `path`.
+        number: Number of the invocation; None: the one that runs under this id.
     """
 
     id: str

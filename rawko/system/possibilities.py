@@ -16,7 +16,7 @@ class InFlight:
     """A running actor of the caller; its methods make the events for its results.
 
     Attributes:
-        path: Of the machine that invoked it.
+        path: Path of the machine that invoked it.
     """
 
     path: str
@@ -48,7 +48,7 @@ class Enabled(NamedTuple):
     """The possible next moves, besides events from outside, which are always possible.
 
     Attributes:
-        turns: Of machines with something to do, in the order of the tree; each may come first.
+        turns: Turns of machines with something to do, in the order of the tree; each may come first.
         until: The time when the next timer becomes due; None without one. Timers that are due already are turns.
         in_flight: Running actors of the caller.
     """

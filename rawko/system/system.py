@@ -30,7 +30,7 @@ class Waiting:
     Attributes:
         event: Its name; "" for an actor's end or failure.
         data: Its payload, frozen; for an end the output, for a failure the error.
-        id, number: Of the actor's invocation; None and 0 for other messages.
+        id, number: Id and number of the actor's invocation; None and 0 for other messages.
     """
 
     kind: WaitingKind
@@ -63,7 +63,7 @@ class Member:
 
     Attributes:
         inbox: Messages that it has not taken yet, the first one first.
-        number, id, parent: Of its invocation, and the path of the machine that invoked it; 0 and "" for the root.
+        number, id, parent: Its invocation's number and id, and the path of the invoking machine; 0 and "" for the root.
         failure: Its error as data of its parent's event, until the parent is told.
         ends_heard: Numbers of running invocations whose end it was told; only in SCXML.
     """

@@ -138,7 +138,7 @@ class AgentLoopContext(AgentInput):
         current_response: Pieces of the text that is arriving.
         pending_calls: Tool calls of the turn that are not yet begun, in order (C-55).
         open_call: The one call that is being checked, runs, or waits for a person.
-        approval: What a person's yes to the open call covers.
+        approval: Scope of a person's approval of the open call.
         turn_results: Answers to calls of the turn; sent together when all calls are answered.
         touched: Paths that the last tool may have written; None: unknown.
         file_changes: One item per snapshot after the first: for each path that differs from the snapshot before, its

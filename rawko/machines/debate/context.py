@@ -62,7 +62,7 @@ class DebateContext(AgentInput):
 
     Attributes:
         round: Number of rounds that have begun.
-        arguments: Of all rounds, oldest first; within a round, in the order of `sides`.
+        arguments: The arguments of all rounds, oldest first; within a round, in the order of `sides`.
         judged: The verdict: `{winner, rule, is_agreed, votes, reasons}`.
     """
 

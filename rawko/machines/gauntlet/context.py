@@ -38,7 +38,7 @@ class GauntletContext(AgentInput):
         author_messages: The author's conversation so far, as wire messages.
         says: The author's last summary.
         files: Files that the author has changed, in all rounds.
-        findings: Of the last round, merged, the most severe first.
+        findings: The findings of the last round, merged, the most severe first.
     """
 
     parameters: GauntletParameters = GauntletParameters()

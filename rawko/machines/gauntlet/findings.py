@@ -37,8 +37,8 @@ class Finding(Data):
     """One defect that a reviewer reports.
 
     Attributes:
-        path: Of the file, as the reviewer names it; "" where none is named.
-        line: From 1; 0 where none is named.
+        path: Path of the file, as the reviewer names it; "" where none is named.
+        line: Line number, from 1; 0 where none is named.
         reviewers: The reviewers that report it.
     """
 

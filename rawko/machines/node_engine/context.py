@@ -66,11 +66,11 @@ class RunState(Data):
         backtracks: Steps back in the whole run.
         path: Nodes before the current one, oldest first, at most PATH_LIMIT.
         data: The data that nodes share and change.
-        tokens: Used so far.
+        tokens: Tokens used so far.
         started_at_ms: Epoch milliseconds; None before the start.
         is_degraded: After a failure the run has continued at another node (C-60).
-        result: Of the last attempt, until the next one begins. A run that starts with a state that has a result first
-            decides on it.
+        result: Result of the last attempt, until the next one begins. A run whose initial state has a result decides on
+            it first.
     """
 
     node_name: str = ""

@@ -117,7 +117,7 @@ class NodeOutcome:
         data: Changes of the state's data, by key.
         events: Events for `on_persist`.
         tokens: Tokens used.
-        message, category: Of a failure.
+        message, category: Description of a failure.
         is_retryable: The same attempt may succeed later.
         retry_after_ms: The delay that the failed service asks for.
     """

@@ -116,7 +116,7 @@ async def should_stop(ports: NodeEnginePorts) -> StopCheck:
     """Whether the run must stop.
 
     Raises:
-        ActorFailed: It raised, or its answer is not a valid StopCheck.
+        ActorFailed: `should_stop` raised, or its answer is not a valid StopCheck.
     """
     try:
         answer: object = await ports.should_stop()
@@ -131,7 +131,7 @@ async def on_persist(
     """Call `on_persist`.
 
     Raises:
-        ActorFailed: It raised.
+        ActorFailed: `on_persist` raised.
     """
     try:
         await ports.callbacks.on_persist(state, tuple(events), node_name)
@@ -143,7 +143,7 @@ async def on_attempt(ports: NodeEnginePorts, result: EngineResult) -> None:
     """Call `on_attempt`.
 
     Raises:
-        ActorFailed: It raised.
+        ActorFailed: `on_attempt` raised.
     """
     try:
         await ports.callbacks.on_attempt(result)

@@ -103,7 +103,7 @@ class Answered:
     """A decision, and its usage.
 
     Attributes:
-        usage: Of all calls; `first` of the first call, which sent only the question.
+        usage: Usage of all calls; `first`: of the first call, which sent only the question.
     """
 
     decision: ArbiterDecision

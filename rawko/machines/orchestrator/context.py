@@ -93,7 +93,7 @@ class OrchestratorContext(Data):
     In an input, None means the default and unknown keys are errors (C-27).
 
     Attributes:
-        messages: Of all agents, in order; the conversation of the current agent starts at `conversation_start` (C-35).
+        messages: Messages of all agents, in order; the current agent's begin at `conversation_start` (C-35).
         conversation_start: Index in `messages` where the conversation of the agent that ran last begins.
         unknown_error_streak: Errors of category `unknown` in a row (C-13).
         earlier: The task that this one follows; `carried_agent` is the agent whose conversation was taken over from it.

@@ -99,7 +99,7 @@ def has_agent(context: Record, event: Event, *, name: Any) -> bool:
     return isinstance(name, str) and name in context.agents
 
 
-# ---------------------------------------------------------------- how the run stands
+# ---------------------------------------------------------------- task, limits, errors and plan
 
 
 @bindings.guard

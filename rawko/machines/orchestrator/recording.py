@@ -40,7 +40,7 @@ def append_messages(context: Record, event: Event) -> Updates:
 def record_execution(context: Record, event: Event) -> Updates:
     """Add the run to the history: success, or limit (S3-052, C-31, C-33, C-34).
 
-    Stands before `update_plan`, because it compares the plan with its updates.
+    The chart must list this action before `update_plan`, because it compares the plan with the plan's updates.
     """
     is_limit = output_of(event).get("outcome") == "limit"
     return _record(context, event, "limit" if is_limit else "success"), spend(context, event)

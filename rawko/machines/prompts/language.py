@@ -32,7 +32,7 @@ _TESTS: Final = frozenset({"none"})
 _LOOP_FIELDS: Final = frozenset({"index", "index0", "first", "last", "length"})
 _MAX_LOOP_DEPTH: Final = 3
 _MAX_DEPTH: Final = 40
-"""Of conditions, filters and operators inside each other. Python's compiler accepts about a hundred."""
+"""Most levels of nested conditions, filters and operators. Python's compiler accepts about a hundred."""
 
 
 @lru_cache(maxsize=64)

@@ -14,8 +14,7 @@ from rawko.machines.race.context import AdoptionState, RaceContext
 from rawko.vocabulary.messages import ADOPT
 
 DEFAULT_ANSWER: Final = "default answer"
-"""The `who` of an answer that the settings give in place of a person; it is meant for tools and approves no
-adoption."""
+"""The `who` of an answer that the settings give in place of a person; such an answer approves no adoption."""
 
 bindings = Bindings()
 

@@ -159,7 +159,7 @@ def whole(written: Mapping[str, Any], earlier: Sequence[Asked]) -> dict[str, Any
     """The request that `abridged` has written.
 
     Raises:
-        ValueError: It refers to an exchange that does not exist.
+        ValueError: The request refers to an exchange that does not exist.
     """
     if "like" not in written:
         return dict(written)

@@ -16,7 +16,7 @@ class ChatEndpoint:
     Attributes:
         base_url: Root of the API; `/v1` is appended to one without a path, because most servers have the API there.
         api_key: For sign-in, as a bearer token; None: no `authorization` header is sent.
-        organization: Of an account at OpenAI; None: no such header is sent. `project` likewise.
+        organization, project: Names at OpenAI; None: no such header is sent.
         timeout_ms: Bound of a call whose request has no bound of its own.
         idle_timeout_ms: Longest silence on the wire, before and within the answer.
         connect_timeout_ms: Bound of opening the connection.

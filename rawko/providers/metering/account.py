@@ -65,9 +65,9 @@ class Account:
     """The usage of one run and of its lanes.
 
     Attributes:
-        bounds: Of the top run, whose budget all share.
+        bounds: Bounds of the top run, whose budget all share.
         above: The account of the parent run; None for the top run.
-        usage: Of the run itself, by the model that answered; `asked_as` has the model name in the request for each.
+        usage: Usage of the run itself, by answering model; `asked_as` has the requested model's name for each.
         below: The accounts of the run's lanes, by run id.
     """
 

@@ -28,7 +28,7 @@ class MeteredProvider:
     Args:
         inner: The provider that answers.
         on_usage: Called at the end of every call with (model, usage).
-        bounds: Of the run; None: unbounded.
+        bounds: Bounds of the run; None: unbounded.
         pace: Limits the calls per minute; None: no limit.
         account: The account to count into, where several runs share one budget; its bounds apply.
     """

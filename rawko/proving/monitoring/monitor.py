@@ -50,7 +50,7 @@ class MonitorStep:
     Args:
         chart: The monitor's chart.
         functions: The functions that it names; `is_state` and `is_event` are always known.
-        bounds: Of the monitor: only `answers`.
+        bounds: Bounds of the monitor, which may have only `answers`.
 
     Attributes:
         problems: Reasons why some of its reactions are unknown.
@@ -58,7 +58,7 @@ class MonitorStep:
         bound: Transitions that were taken, and atoms of guards that were true; empty if the monitor checks nothing.
 
     Raises:
-        NotProvable: It has timers or actors of its own, or hears no meta-event.
+        NotProvable: The monitor has timers or actors of its own, or hears no meta-event.
         BoundsError: The bounds have other keys, or name unknown guards.
     """
 

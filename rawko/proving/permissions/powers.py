@@ -33,14 +33,14 @@ class Powers:
     """What an agent and the agents that it calls can do in some states of a chart: one act per kind, or None.
 
     Attributes:
-        told: Its prompt contains untrusted content.
-        reads: It reads untrusted content.
+        told: Gets a prompt with untrusted content.
+        reads: Reads untrusted content.
         asked_reads: The same, after a person's approval.
-        reads_files: It reads files of the folder, including those that agents have written.
-        reads_reports: It reads outputs of other agents of the run and what they have read.
-        writes_files: It writes files of the folder without a person's approval.
-        runs_files: The machine runs content of these files, outside any sandbox.
-        writes_outside: It writes outside without a person's approval.
+        reads_files: Reads files of the folder, including those that agents have written.
+        reads_reports: Reads outputs of other agents of the run and what they have read.
+        writes_files: Writes files of the folder without a person's approval.
+        runs_files: The machine runs these files, outside any sandbox.
+        writes_outside: Writes outside without a person's approval.
     """
 
     told: Act | None = None

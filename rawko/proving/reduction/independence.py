@@ -100,7 +100,7 @@ def _part(facts: _Facts, groups: Mapping[int, tuple[frozenset[int], ...]], numbe
 
 @dataclass
 class _Facts:
-    """What each region, and what is outside all regions, produces, names and uses.
+    """Events, timers and budgets of each region, and of what is outside all regions.
 
     Attributes:
         produced: Events, by region.

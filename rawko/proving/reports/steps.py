@@ -17,7 +17,7 @@ class ToldStep:
 
     Attributes:
         text: The move, the guards' answers, and the states that it leads to.
-        position: Of the innermost state that is active after it.
+        position: Position of the innermost state that is active after the step.
     """
 
     text: str

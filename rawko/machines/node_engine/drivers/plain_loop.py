@@ -1,6 +1,7 @@
 """The plain loop: a driver without a statechart, kept as the reference that the machine is compared with (C-66).
 
-It shares `walk`, `decide` and `notes` with the machine; the order of steps, waits, stops and failures are its own code.
+The loop shares `walk`, `decide` and `notes` with the machine; it has code of its own for the order of steps, for waits,
+stops and failures.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ class HeldLease:
         """Check the lease.
 
         Raises:
-            LeaseLost: It is lost or expired.
+            LeaseLost: The lease is lost or expired.
         """
         if not self.holds:
             self.is_lost = True

@@ -39,16 +39,16 @@ class Memory(Data):
     Attributes:
         launches: Number of launches so far.
         is_lost: The program is at a dead end; the next launch starts it anew.
-        hash, lines: Of the screen that was recorded last.
-        exit_status: Recorded with it.
+        hash, lines: Hash and lines of the screen that was recorded last.
+        exit_status: The program's exit status at that time; None while it ran.
         decided_on: Hash of the screen of the last decision.
         unchanged: Number of last decisions in a row that changed nothing.
         is_waiting: The last decision was to wait, so the next WaitIdle first waits for output.
         decisions: Number of decisions so far.
         dead_ends: [hash of a screen, choice] that led to a dead end; at most as many as steps back are allowed.
-        outcome, summary: Of the exploration, once it is decided.
+        outcome, summary: Result of the exploration, once it is decided.
         notes: The state of the advisor's meter, from which a resumed run continues (see `Advice`).
-        code: Of the provider's last failure.
+        code: Error code of the provider's last failure.
     """
 
     launches: int = 0

@@ -35,9 +35,9 @@ class Decision(Data):
         keys: Names of keys that are pressed after the text.
         paste: The text is pasted as from the clipboard.
         env: Variable of rawko's environment whose value is typed in place of the text; never recorded. Only in rules.
-        outcome: Of `stop`: whether the goal is reached.
+        outcome: For `stop`: whether the goal is reached.
         reason: Why, in words.
-        summary: Of `stop`: what was found out.
+        summary: For `stop`: what was found out.
     """
 
     action: Action
@@ -79,7 +79,7 @@ class Situation:
     """The situation that an advisor gets.
 
     Attributes:
-        exit_status: Of a program that has ended; None while it runs.
+        exit_status: Exit status of the program; None while it runs.
         unchanged: Number of last decisions in a row that changed nothing on the screen.
         done: The latest decisions in one line each, oldest first.
         refused: Choices at this screen that led to dead ends.

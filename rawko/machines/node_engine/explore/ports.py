@@ -40,7 +40,7 @@ class Terminal(Protocol):
         """Start a new process of the program; returns its process id.
 
         Raises:
-            TerminalError: It cannot be started.
+            TerminalError: The program cannot be started.
         """
         ...
 

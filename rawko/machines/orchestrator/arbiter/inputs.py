@@ -32,7 +32,7 @@ class ConstraintContext(Data):
 
     Attributes:
         current_iteration: Number of the coming run, from 1; never of the last one (C-46).
-        estimated_tokens_used: Of the whole task so far, the arbiter's included.
+        estimated_tokens_used: Tokens of the whole task so far, the arbiter's included.
         estimated_time_remaining: Milliseconds; None before the first run has ended (C-41).
     """
 
