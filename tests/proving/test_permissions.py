@@ -16,7 +16,7 @@ from rawko.chart import parse_chart
 from rawko.chart.definition import Chart
 from rawko.proving import ControlSystem, Finding, Verdict, explore, replay
 from rawko.proving.permissions.checking import permissions
-from rawko.proving.permissions.powers import Act, Cast, Casting, Powers
+from rawko.proving.permissions.powers import Act, ChartAgents, InvocationAgents, Powers
 from rawko.proving.system import SystemState
 
 AGENTS = ("a", "b", "c")
@@ -48,12 +48,12 @@ def runs(name: str, then: str, **more: Any) -> dict[str, Any]:
 END = {"name": "end", "type": "final"}
 
 
-def casting(who: dict[str, list[str]], can: dict[str, Powers], **more: Any) -> Casting:
-    casts = {id: Cast("agents", tuple((agent,) for agent in agents)) for id, agents in who.items()}
-    return Casting(casts, lambda invocation, agent, names, alone: can[agent], **more)
+def casting(who: dict[str, list[str]], can: dict[str, Powers], **more: Any) -> ChartAgents:
+    casts = {id: InvocationAgents("agents", tuple((agent,) for agent in agents)) for id, agents in who.items()}
+    return ChartAgents(casts, lambda invocation, agent, names, alone: can[agent], **more)
 
 
-def verdict(chart: Chart, of: Casting) -> Finding:
+def verdict(chart: Chart, of: ChartAgents) -> Finding:
     found = explore(ControlSystem(chart))
     finding = permissions(found, of)
     assert not finding.way or replay(found.system, finding.way) == ""
@@ -162,9 +162,11 @@ def test_agents_side_by_side_have_only_files_and_reports_in_common(
 
 def test_agents_of_a_list_take_turns() -> None:
     chart = chart_of([runs("all", "end"), END])
-    one = Casting({"all": Cast("agents", (("a",), ("b",)))}, lambda i, agent, n, s: {"a": READER, "b": WRITER}[agent])
+    one = ChartAgents(
+        {"all": InvocationAgents("agents", (("a",), ("b",)))}, lambda i, agent, n, s: {"a": READER, "b": WRITER}[agent]
+    )
     assert verdict(chart, one).verdict is Verdict.PROVED
-    several = Casting({"all": Cast("agents", (("a", "b"),))}, one.powers)
+    several = ChartAgents({"all": InvocationAgents("agents", (("a", "b"),))}, one.powers)
     assert told(verdict(chart, several)) == ["start", "x: reads", "x: writes_outside"]
 
 
@@ -181,7 +183,7 @@ def test_a_check_runs_what_a_tainted_agent_has_written() -> None:
 
 
 def test_a_chart_without_agents_is_void() -> None:
-    assert verdict(chart_of([{"name": "a"}]), Casting({}, lambda *a: NEITHER)).verdict is Verdict.VOID
+    assert verdict(chart_of([{"name": "a"}]), ChartAgents({}, lambda *a: NEITHER)).verdict is Verdict.VOID
 
 
 def test_what_is_not_explored_is_undetermined() -> None:
@@ -211,7 +213,7 @@ def test_one_call_of_a_tool_for_each_time_that_it_is_invoked(can: Powers, expect
     from rawko.proving.bounds import Bounds
 
     found = explore(ControlSystem(LOOP, Bounds(actor_events=frozenset({"PASS"}))))
-    finding = permissions(found, Casting({"tool": Cast("tools", (("a",),))}, lambda *a: can))
+    finding = permissions(found, ChartAgents({"tool": InvocationAgents("tools", (("a",),))}, lambda *a: can))
     assert finding.verdict is Verdict.REFUTED
     steps = [step.replace("done done", "error error") for step in told(finding)]
     assert steps[: len(expected)] == expected
@@ -227,7 +229,7 @@ PlainState = tuple[SystemState, tuple[tuple[str, str, bool], ...], bool, bool]
 class PlainSearch:
     """Every agent by itself, set by set, without merging agents that can do the same."""
 
-    def __init__(self, system: ControlSystem, of: Casting) -> None:
+    def __init__(self, system: ControlSystem, of: ChartAgents) -> None:
         self.system, self.of = system, of
         self.flows = False
         seen: set[PlainState] = set()
@@ -239,8 +241,8 @@ class PlainSearch:
                 waiting += [*self.acts(one), *self.steps(one)]
 
     def begun(self, bits: int, said: bool) -> Iterator[tuple[tuple[str, str, bool], ...]]:
-        ids = [id for id in self.of.casts if bits & self.system.step.bit[id]]
-        agents = [[agent for troupe in self.of.casts[id].troupes for agent in troupe] for id in ids]
+        ids = [id for id in self.of.by_invocation if bits & self.system.step.bit[id]]
+        agents = [[agent for group in self.of.by_invocation[id].groups for agent in group] for id in ids]
         for chosen in product(*agents):
             yield tuple((id, agent, said) for id, agent in zip(ids, chosen, strict=True))
 
@@ -286,8 +288,8 @@ class PlainSearch:
 
 
 @st.composite
-def flows(draw: st.DrawFn) -> tuple[Chart, Casting]:
-    casts: dict[str, Cast] = {}
+def flows(draw: st.DrawFn) -> tuple[Chart, ChartAgents]:
+    casts: dict[str, InvocationAgents] = {}
 
     def state(region: int, place: int, size: int) -> dict[str, Any]:
         name = f"r{region}_{place}"
@@ -301,7 +303,7 @@ def flows(draw: st.DrawFn) -> tuple[Chart, Casting]:
         found["transitions"] = [{"event": event, "target": target(), **guards} for event in events]
         if draw(st.integers(0, 2)):
             agents = draw(st.lists(st.sampled_from(AGENTS), min_size=1, max_size=2, unique=True))
-            casts[name] = Cast("agents", tuple((agent,) for agent in agents))
+            casts[name] = InvocationAgents("agents", tuple((agent,) for agent in agents))
             found["invoke"] = {
                 "id": name,
                 "src": "run",
@@ -325,14 +327,14 @@ def flows(draw: st.DrawFn) -> tuple[Chart, Casting]:
         return powers(**dict.fromkeys(can[agent], True)) if works else NEITHER
 
     places = draw(st.sampled_from([None, frozenset(filter(None, limits.values()))]))
-    return chart, Casting(casts, powers_of, approvals=frozenset({"APPROVE"}), places=places)
+    return chart, ChartAgents(casts, powers_of, approvals=frozenset({"APPROVE"}), places=places)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(flows())
-def test_the_verdict_is_that_of_a_plain_search(drawn: tuple[Chart, Casting]) -> None:
+def test_the_verdict_is_that_of_a_plain_search(drawn: tuple[Chart, ChartAgents]) -> None:
     chart, of = drawn
-    assume(of.casts)
+    assume(of.by_invocation)
     found = explore(ControlSystem(chart), limit=300)
     assume(found.is_complete)
     plain = PlainSearch(found.system, of)
@@ -343,10 +345,10 @@ def test_the_verdict_is_that_of_a_plain_search(drawn: tuple[Chart, Casting]) -> 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(flows())
-def test_one_agent_at_a_time_is_a_search_over_states_that_are_tainted_or_not(drawn: tuple[Chart, Casting]) -> None:
+def test_one_agent_at_a_time_is_a_search_over_states_that_are_tainted_or_not(drawn: tuple[Chart, ChartAgents]) -> None:
     """Where no two agents work at once, one bit for the whole run says the same, and how long the shortest way is."""
     chart, of = drawn
-    assume(of.casts and "both" not in chart.states)
+    assume(of.by_invocation and "both" not in chart.states)
     found = explore(ControlSystem(chart), limit=300)
     system = found.system
     level: set[tuple[SystemState, tuple[str, str] | None, bool, bool]] = {
@@ -385,6 +387,6 @@ def test_one_agent_at_a_time_is_a_search_over_states_that_are_tainted_or_not(dra
         assert len(finding.way) + len(finding.uses) - 1 == shortest
 
 
-def _workers(system: ControlSystem, of: Casting, state: SystemState) -> list[tuple[str, str] | None]:
-    found = [(id, agent) for id, cast in of.casts.items() for (agent,) in cast.troupes]
+def _workers(system: ControlSystem, of: ChartAgents, state: SystemState) -> list[tuple[str, str] | None]:
+    found = [(id, agent) for id, cast in of.by_invocation.items() for (agent,) in cast.groups]
     return [one for one in found if state.running & system.step.bit[one[0]]] or [None]

@@ -29,7 +29,7 @@ from rawko.chart.definition import Invoke
 from rawko.config import ConfigError, Settings
 from rawko.config.loading import wishes
 from rawko.proving.bounds import Bounds
-from rawko.proving.permissions.powers import NO_POWERS, Act, Cast, Casting, Powers
+from rawko.proving.permissions.powers import NO_POWERS, Act, ChartAgents, InvocationAgents, Powers
 from rawko.runtime.fan_out.machine import fan_out_chart
 from rawko.tools.gate.possible import Answer, PossibleAnswers, States, ToolFacts, weakest
 from rawko.tools.gate.rules import Rule
@@ -109,14 +109,14 @@ class Permissions:
 
     # ------------------------------------------------------------ who works where
 
-    def _make_casting(self) -> Casting:
+    def _make_casting(self) -> ChartAgents:
         casts = {id: self._cast(invoke) for id, invoke in self._invokes.items()}
         approvals = set(self._bounds.approvals)
         has_tools = self._of.has(*TOOL_ACTORS)
         if APPROVE in self._events and APPROVE not in self._bounds.actor_events and not has_tools:
             approvals.add(APPROVE)
         named = frozenset(state for rule in self._rules for state in rule.states)
-        return Casting(
+        return ChartAgents(
             casts,
             self.powers,
             commands=dict(self._commands()),
@@ -127,14 +127,14 @@ class Permissions:
             places=named,
         )
 
-    def _cast(self, invoke: Invoke) -> Cast:
+    def _cast(self, invoke: Invoke) -> InvocationAgents:
         if invoke.src in TOOL_ACTORS:
-            return Cast("tools", tuple((name,) for name in self._casts.owners()))
-        troupes = tuple(self._casts.members(agent) for agent in self._casts.agents_of(invoke))
-        troupes = tuple(troupe for troupe in troupes if troupe) or ((NOBODY,),)
+            return InvocationAgents("tools", tuple((name,) for name in self._casts.owners()))
+        groups = tuple(self._casts.members(agent) for agent in self._casts.agents_of(invoke))
+        groups = tuple(group for group in groups if group) or ((NOBODY,),)
         if invoke.for_each is not None:
-            troupes = (tuple(dict.fromkeys(chain.from_iterable(troupes))),)
-        return Cast("agents", troupes)
+            groups = (tuple(dict.fromkeys(chain.from_iterable(groups))),)
+        return InvocationAgents("agents", groups)
 
     def _commands(self) -> Iterator[tuple[str, Act]]:
         """Commands that the machine runs on the folder's files by itself."""

@@ -30,8 +30,8 @@ class Row:
 def table(found: Exploration, permissions: Permissions) -> Iterator[Row]:
     """All rows, in the order of the chart's states, then of its configurations, then of agents."""
     casting, bits = permissions.casting, found.system.step.bit
-    wanted = {bits[id]: id for id in casting.casts}
-    together: dict[str, dict[tuple[str, ...], None]] = {id: {} for id in casting.casts}
+    wanted = {bits[id]: id for id in casting.by_invocation}
+    together: dict[str, dict[tuple[str, ...], None]] = {id: {} for id in casting.by_invocation}
     memo: dict[int, tuple[str, ...]] = {}
     for number in range(len(found)):
         state = found.state(number)
@@ -46,7 +46,7 @@ def table(found: Exploration, permissions: Permissions) -> Iterator[Row]:
             together[id].setdefault(names)
     places = {invoke.id: invoke.state for state in found.system.source.states.values() for invoke in state.invoke}
     for id, configurations in together.items():
-        agents = dict.fromkeys(agent for troupe in casting.casts[id].troupes for agent in troupe)
+        agents = dict.fromkeys(agent for group in casting.by_invocation[id].groups for agent in group)
         for names in configurations:
             when = tuple(name for name in names if name != places[id])
             for agent in agents:

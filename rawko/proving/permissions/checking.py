@@ -7,8 +7,8 @@ from typing import Final
 from rawko.proving.exploring.exploration import Exploration
 from rawko.proving.findings import Finding, ToolUse, Verdict, accepted_by, plural
 from rawko.proving.permissions.flow import MAX_PLACES, Flows
-from rawko.proving.permissions.places import Deed, Does, Flow
-from rawko.proving.permissions.powers import Casting
+from rawko.proving.permissions.places import ActAtPlace, Does, Flow
+from rawko.proving.permissions.powers import ChartAgents
 
 PERMISSIONS: Final = "permissions"
 DESCRIPTION: Final = "No agent that has read untrusted content writes outside without a person's yes."
@@ -24,9 +24,9 @@ _DOES: Final[dict[Does, str]] = {
 }
 
 
-def permissions(found: Exploration, casting: Casting) -> Finding:
+def permissions(found: Exploration, casting: ChartAgents) -> Finding:
     """No agent that has read untrusted content writes outside without a person's approval."""
-    if not casting.casts:
+    if not casting.by_invocation:
         return Finding(PERMISSIONS, Verdict.VOID, "the chart runs no agents and no tools")
     flows = Flows(found, casting)
     flow = flows.search()
@@ -44,20 +44,22 @@ def permissions(found: Exploration, casting: Casting) -> Finding:
 
 
 def _refuted(flow: Flow) -> Finding:
-    *_, (_, last) = flow.deeds
-    read = next((deed for _, deed in flow.deeds if deed.does in ("is told", "reads")), None)
+    *_, (_, last) = flow.acts
+    read = next((placed for _, placed in flow.acts if placed.does in ("is told", "reads")), None)
     source = "" if read is None else f"{_who(read)} {_DOES[read.does]} with {read.act.tool}; then "
     text = f"{source}{_who(last)} {_DOES[last.does]} with {last.act.tool}; no person says yes between them"
-    uses = tuple(ToolUse(after, deed.act.agent, deed.act.tool, deed.does, _told(deed)) for after, deed in flow.deeds)
+    uses = tuple(
+        ToolUse(after, placed.act.agent, placed.act.tool, placed.does, _told(placed)) for after, placed in flow.acts
+    )
     return Finding(PERMISSIONS, Verdict.REFUTED, text, flow.way, flow.end, uses=uses)
 
 
-def _who(deed: Deed) -> str:
-    return f"agent {deed.act.agent}" if deed.act.agent else "the machine"
+def _who(placed: ActAtPlace) -> str:
+    return f"agent {placed.act.agent}" if placed.act.agent else "the machine"
 
 
-def _told(deed: Deed) -> str:
-    act = deed.act
+def _told(placed: ActAtPlace) -> str:
+    act = placed.act
     asked = "a person says yes; " if act.is_asked else ""
     rule = f" ({asked}{act.rule})" if act.rule else ""
-    return f"{_who(deed)} {_DOES[deed.does]} with {act.tool}{rule}"
+    return f"{_who(placed)} {_DOES[placed.does]} with {act.tool}{rule}"

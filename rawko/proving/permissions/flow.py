@@ -23,12 +23,12 @@ from typing import Final
 from rawko.proving.exploring.compiled import TAKEN, Label
 from rawko.proving.exploring.exploration import Exploration
 from rawko.proving.outcomes import Outcome
-from rawko.proving.permissions.places import ALONE, Calls, Deed, Does, Flow, Place, Worker
-from rawko.proving.permissions.powers import Act, Cast, Casting, Powers
+from rawko.proving.permissions.places import ALONE, ActAtPlace, Calls, Does, Flow, Place, Worker
+from rawko.proving.permissions.powers import Act, ChartAgents, InvocationAgents, Powers
 from rawko.proving.system import Move
 
 MAX_PLACES: Final = 4_000_000
-_By = tuple[int, Deed | int | None]
+_By = tuple[int, ActAtPlace | int | None]
 """(number of the place before, or -1; the act, or the number of the edge, that led here)."""
 
 
@@ -39,19 +39,21 @@ class Flows:
         is_cut: There are more than MAX_PLACES places.
     """
 
-    def __init__(self, found: Exploration, casting: Casting) -> None:
+    def __init__(self, found: Exploration, casting: ChartAgents) -> None:
         self._found = found
         self._casting = casting
         bits = found.system.step.bit
-        self._agents = {id: bits[id] for id, cast in casting.casts.items() if cast.kind == "agents"}
-        self._tools = sum(bits[id] for id, cast in casting.casts.items() if cast.kind == "tools")
+        self._agents = {id: bits[id] for id, cast in casting.by_invocation.items() if cast.kind == "agents"}
+        self._tools = sum(bits[id] for id, cast in casting.by_invocation.items() if cast.kind == "tools")
         self._several = sum(bits[id] for id in casting.several_calls)
         self._commands = [(bits[id], act) for id, act in casting.commands.items()]
-        self._casts: dict[str, Cast] = {id: cast for id, cast in casting.casts.items() if cast.kind == "agents"}
-        alone = [cast for cast in casting.casts.values() if cast.kind == "tools"]
+        self._casts: dict[str, InvocationAgents] = {
+            id: cast for id, cast in casting.by_invocation.items() if cast.kind == "agents"
+        }
+        alone = [cast for cast in casting.by_invocation.values() if cast.kind == "tools"]
         if alone:
             self._casts[ALONE] = alone[0]
-        self._tool_ids = [(bits[id], id) for id, cast in casting.casts.items() if cast.kind == "tools"]
+        self._tool_ids = [(bits[id], id) for id, cast in casting.by_invocation.items() if cast.kind == "tools"]
         self._running: dict[int, int] = {}
         self._names: dict[int, tuple[str, ...]] = {}
         self._powers: dict[tuple[str, str, tuple[str, ...], bool], Powers] = {}
@@ -69,10 +71,10 @@ class Flows:
             self._add(place, (-1, None))
         for number, place in enumerate(self._places):  # grows during the loop
             for does, act, after in self._acts(place):
-                deed = Deed(does, act)
+                placed = ActAtPlace(does, act)
                 if after is None:
-                    return self._told(number, deed)
-                self._add(after, (number, deed if act.tool else None))
+                    return self._told(number, placed)
+                self._add(after, (number, placed if act.tool else None))
             for edge, after in self._steps(place):
                 self._add(after, (number, edge))
             if len(self._places) > MAX_PLACES:
@@ -89,10 +91,10 @@ class Flows:
         profiles: dict[tuple[str, str], tuple[tuple[bool, ...], ...]] = {}
         for id, cast in self._casts.items():
             asked = [id] if id != ALONE else [tool for _, tool in self._tool_ids]
-            troupes: dict[frozenset[tuple[tuple[bool, ...], ...]], tuple[str, ...]] = {}
-            for troupe in cast.troupes:
+            groups: dict[frozenset[tuple[tuple[bool, ...], ...]], tuple[str, ...]] = {}
+            for group in cast.groups:
                 members: dict[tuple[tuple[bool, ...], ...], str] = {}
-                for agent in troupe:
+                for agent in group:
                     profile = profiles.get((id, agent))
                     if profile is None:
                         profile = profiles[id, agent] = tuple(
@@ -102,8 +104,8 @@ class Flows:
                             for alone in (True, False)
                         )
                     members.setdefault(profile, agent)
-                troupes.setdefault(frozenset(members), tuple(members.values()))
-            self._casts[id] = replace(cast, troupes=tuple(troupes.values()))
+                groups.setdefault(frozenset(members), tuple(members.values()))
+            self._casts[id] = replace(cast, groups=tuple(groups.values()))
 
     def _relevant(self, number: int) -> tuple[str, ...]:
         """Active states on which powers may depend."""
@@ -133,8 +135,8 @@ class Flows:
         """All combinations of agents with which invocations can begin."""
         choices = [
             [
-                Worker(id, troupe, agent, is_tainted)
-                for troupe, members in enumerate(self._casts[id].troupes)
+                Worker(id, group, agent, is_tainted)
+                for group, members in enumerate(self._casts[id].groups)
                 for agent in members
             ]
             for id in ids
@@ -246,10 +248,10 @@ class Flows:
         return None
 
     def _turns(self, place: Place, index: int, worker: Worker) -> Iterator[tuple[Does, Act, Place]]:
-        """Another agent of the troupe takes its turn; the earlier agent's output is then known to it."""
-        troupe = self._casts[worker.invocation].troupes[worker.troupe]
+        """Another agent of the group takes its turn; the earlier agent's output is then known to it."""
+        group = self._casts[worker.invocation].groups[worker.group]
         said = place.said or worker.is_tainted
-        for agent in troupe:
+        for agent in group:
             if agent != worker.agent:
                 workers = list(place.workers)
                 workers[index] = worker._replace(agent=agent, is_tainted=said)
@@ -263,9 +265,9 @@ class Flows:
             self._seen[place] = by
             self._places.append(place)
 
-    def _told(self, number: int, last: Deed) -> Flow:
+    def _told(self, number: int, last: ActAtPlace) -> Flow:
         found = self._found
-        steps: list[int | Deed | None] = []
+        steps: list[int | ActAtPlace | None] = []
         numbers = [number]
         while numbers[-1] >= 0:
             before, by = self._seen[self._places[numbers[-1]]]
@@ -274,13 +276,13 @@ class Flows:
         places = [self._places[one] for one in reversed(numbers) if one >= 0]
         start = places[0].number
         way: list[tuple[Move, Outcome]] = list(found.way_to(start))
-        deeds: list[tuple[int, Deed]] = []
+        acts: list[tuple[int, ActAtPlace]] = []
         for by, place, before_place in zip(reversed(steps[:-1]), places[1:], places, strict=False):
             if isinstance(by, int):
                 label = found.kinds[found.labels[by]]
                 source, target = found.state(before_place.number), found.state(place.number)
                 way.append((label.move, found.outcome_of(source, target, label)))
             elif by is not None:
-                deeds.append((len(way), by))
-        deeds.append((len(way), last))
-        return Flow(tuple(way), tuple(deeds), found.names(places[-1].number))
+                acts.append((len(way), by))
+        acts.append((len(way), last))
+        return Flow(tuple(way), tuple(acts), found.names(places[-1].number))

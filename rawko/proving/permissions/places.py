@@ -24,12 +24,12 @@ class Worker(NamedTuple):
 
     Attributes:
         invocation: Its id; ALONE for the agent whose machine the chart is.
-        troupe: Index of its troupe in the `Cast`: agents that take turns.
+        group: Index of its group in the `InvocationAgents`: agents that take turns.
         is_tainted: Its conversation contains untrusted content.
     """
 
     invocation: str
-    troupe: int
+    group: int
     agent: str
     is_tainted: bool
 
@@ -59,7 +59,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class ActAtPlace:
     """An act at a place, and its effect."""
 
     does: Does
@@ -72,9 +72,9 @@ class Flow:
 
     Attributes:
         way: Steps of the chart.
-        deeds: Acts, each with the number of steps before it; the last one writes outside.
+        acts: Acts, each with the number of steps before it; the last one writes outside.
     """
 
     way: tuple[tuple[Move, Outcome], ...]
-    deeds: tuple[tuple[int, Deed], ...]
+    acts: tuple[tuple[int, ActAtPlace], ...]
     end: tuple[str, ...]

@@ -66,20 +66,20 @@ PowersOf = Callable[[str, str, tuple[str, ...], bool], Powers]
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
-    """The agents that may run in an invocation. One troupe is chosen when it begins; its members then take turns in any
+class InvocationAgents:
+    """The agents that may run in an invocation. One group is chosen when it begins; its members then take turns in any
     order: a single agent, the agents of a `for each`, or those that an agent's own chart runs."""
 
     kind: Kind
-    troupes: tuple[tuple[str, ...], ...]
+    groups: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Casting:
+class ChartAgents:
     """The agents of a chart and their powers.
 
     Attributes:
-        casts: By id of the invocation.
+        by_invocation: The agents that may run in each invocation, by its id.
         powers: Returns the powers of an agent.
         commands: Acts of the machine itself, by id of the invocation: commands on the folder's files.
         several_calls: Invocations of the kind "tools" that make any number of calls, one after another.
@@ -89,7 +89,7 @@ class Casting:
         places: Names of the states on which agents' powers may depend; None: all.
     """
 
-    casts: Mapping[str, Cast]
+    by_invocation: Mapping[str, InvocationAgents]
     powers: PowersOf
     commands: Mapping[str, Act] = field(default_factory=dict)
     several_calls: frozenset[str] = frozenset()
