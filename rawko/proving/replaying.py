@@ -13,7 +13,7 @@ from rawko.interpreter import Interpreter
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.errors import EventlessCycleError, InvocationError
 from rawko.interpreter.monitoring.heard import ENTERED, EXITED, STEP_ENDED, STEP_STARTED
-from rawko.proving.hearing.traces import Heard, Told, told_of
+from rawko.proving.hearing.traces import Heard, MetaEvent, meta_event_of
 from rawko.proving.outcomes import ROUND, Outcome, bare
 from rawko.proving.script import Script, scripted_bindings, settled
 from rawko.proving.system import ControlSystem, Edge, Move, SystemState
@@ -24,13 +24,13 @@ def replay(system: ControlSystem, way: Sequence[tuple[Move, Outcome]]) -> str:
     if not way:
         return ""
     step = system.step
-    script = Script(_nowhere, step.originals or ())
+    script = Script(_unique_place, step.originals or ())
     bindings = scripted_bindings(step.chart, system.bounds, script, step.data)
     script.given = [answer for _, answer in way[0][1].answers]
     first = settled(step.data.first, step.data, script, None)
     begun = len(script.answers)
     machine = Interpreter(step.chart, bindings, input=first, clock=SimulatedClock(), ignore_contract=True)
-    noting = _Noting(step.heard)
+    noting = _HeardEvents(step.heard)
     if step.heard.events:
         machine.attach(noting)
     state = SystemState(-1)
@@ -53,8 +53,8 @@ def replay(system: ControlSystem, way: Sequence[tuple[Move, Outcome]]) -> str:
         if following is None:
             return f"step {number}, {move}: leads to nothing that was explored"
         state = following
-        if step.heard.events and not outcome.trace.accepts(noting.told):
-            return f"step {number}, {move}: monitors hear {noting.told}, and not {list(outcome.trace.parts)}"
+        if step.heard.events and not outcome.trace.accepts(noting.noted):
+            return f"step {number}, {move}: monitors hear {noting.noted}, and not {list(outcome.trace.parts)}"
         expected = system.step.names(state.control)
         if tuple(machine.configuration) != expected:
             return f"step {number}, {move}: active is {machine.configuration}, and not {list(expected)}"
@@ -64,20 +64,20 @@ def replay(system: ControlSystem, way: Sequence[tuple[Move, Outcome]]) -> str:
     return ""
 
 
-class _Noting:
+class _HeardEvents:
     """A listener that records what monitors would hear: the end of a step only where a state was exited or entered."""
 
     def __init__(self, heard: Heard) -> None:
         self.heard = heard
-        self.told: list[Told] = []
+        self.noted: list[MetaEvent] = []
         self.has_moved = False
 
     def __call__(self, event: Any) -> None:
         if event.name == STEP_STARTED:
-            self.told, self.has_moved = [], False
+            self.noted, self.has_moved = [], False
         self.has_moved |= event.name in (ENTERED, EXITED)
         if event.name in self.heard.events and (event.name != STEP_ENDED or self.has_moved):
-            self.told.append(told_of(event))
+            self.noted.append(meta_event_of(event))
 
 
 def _happen(machine: Interpreter, move: Move) -> None:
@@ -112,5 +112,5 @@ def _follow(system: ControlSystem, state: SystemState, move: Move, outcome: Outc
     return next((edge.target for edge in edges if bare(edge.outcome) == wanted), None)
 
 
-def _nowhere() -> Hashable:
+def _unique_place() -> Hashable:
     return object()  # never equal, so that no run counts as repeated: the path says where to stop

@@ -17,12 +17,12 @@ from rawko.cli.proving.functions import functions_apart
 from rawko.cli.proving.progress import Progress
 from rawko.cli.proving.scenarios import NoScenario, WrittenScenario, scenario_of_path, why_no_folder, write_scenarios
 from rawko.proving import NO_BOUNDS, PROPERTIES, BoundsError, ControlSystem, Exploration, explore, read_bounds, replay
-from rawko.proving.bounding.telling import wrong_endings
+from rawko.proving.bounding.ending_messages import wrong_endings
 from rawko.proving.bounds import bounds_beside, without_endings
 from rawko.proving.naming import unknown_names
 from rawko.proving.paths import STRATEGIES, ChartPath, Paths, shortest_paths
 from rawko.proving.permissions.checking import PERMISSIONS
-from rawko.proving.reports.steps import told_way
+from rawko.proving.reports.steps import path_texts
 from rawko.proving.skeleton import NotProvable
 
 NO_PATH: Final = 1
@@ -97,7 +97,9 @@ def _lines(chart: Chart, found: Exploration, paths: Paths, replays: Sequence[str
     lines += [f"not complete: {reason}" for reason in found.unknown]
     for one, difference in zip(paths.paths, replays, strict=True):
         lines.append(f"{one.goal}:")
-        lines += [f"    {number}. {step.text}" for number, step in enumerate(told_way(found.system, one.way), start=1)]
+        lines += [
+            f"    {number}. {step.text}" for number, step in enumerate(path_texts(found.system, one.way), start=1)
+        ]
         if difference:
             lines.append(f"    not confirmed by the interpreter: {difference}")
     return lines + [f"no path: {text}" for text in paths.missing]

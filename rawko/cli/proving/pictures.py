@@ -10,7 +10,7 @@ from typing import Final
 
 from rawko.named_files import near_path
 from rawko.proving import ControlSystem, Finding
-from rawko.proving.reports.steps import step_numbers, told_steps
+from rawko.proving.reports.steps import step_numbers, step_texts
 from rawko.render.draw import Options, draw
 from rawko.render.errors import TooLargeError
 from rawko.render.rows.captions import Caption, numbered
@@ -51,7 +51,7 @@ def picture_of(system: ControlSystem, finding: Finding) -> str:
 def _caption(system: ControlSystem, finding: Finding) -> Caption:
     lines = [
         numbered([number], step.text.replace(" -> ", " → "))
-        for number, step in enumerate(told_steps(system, finding), start=1)
+        for number, step in enumerate(step_texts(system, finding), start=1)
     ]
     if finding.turns:
         lines.insert(len(finding.way), "and then again and again:")

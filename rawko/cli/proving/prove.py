@@ -32,7 +32,7 @@ from rawko.proving import (
     read_bounds,
     replay,
 )
-from rawko.proving.bounding.telling import vacuous, wrong_endings
+from rawko.proving.bounding.ending_messages import vacuous, wrong_endings
 from rawko.proving.bounds import bounds_beside
 from rawko.proving.exploring.exploration import INTERRUPTED
 from rawko.proving.monitoring.monitor import MonitorStep, assumed_of, heard_by, unknown_guards

@@ -8,7 +8,7 @@ from typing import Any
 
 from rawko.chart import Chart
 from rawko.proving import ControlSystem, Exploration, Finding, Move, Outcome
-from rawko.proving.bounding.telling import assumed_of
+from rawko.proving.bounding.ending_messages import assumed_of
 from rawko.proving.reduction.split import Found
 from rawko.proving.reports.steps import numbered_steps
 

@@ -35,7 +35,7 @@ def endless_cycle(count: int, steps: Sequence[Step]) -> list[int] | None:
     Args:
         count: Number of states.
     """
-    for inner in _knots(count, steps):
+    for inner in _steps_by_component(count, steps):
         asked = counted = refilled = 0
         for step in inner:
             asked |= step.spending.asked
@@ -97,7 +97,7 @@ def _without(steps: Sequence[Step], bit: int) -> list[list[Step]]:
     return [no_question, no_count]
 
 
-def _knots(count: int, steps: Sequence[Step]) -> list[list[Step]]:
+def _steps_by_component(count: int, steps: Sequence[Step]) -> list[list[Step]]:
     """Steps on cycles, grouped by strongly connected component; components with the first-found states come first."""
     number = components(count, [(step.source, step.target) for step in steps])
     found: dict[int, list[Step]] = {}

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from rawko.interpreter.compiled.structure import Structure
 from rawko.interpreter.monitoring.heard import CONSUMED, ENTERED, EXITED, PROCESSED, SENT, STEP_ENDED, STEP_STARTED
 from rawko.proving.hearing.places import Place
-from rawko.proving.hearing.traces import Answers, Heard, Told, Trace, Word
+from rawko.proving.hearing.traces import Answers, Heard, MetaEvent, Trace, Word
 from rawko.proving.outcomes import ROUND, Outcome, bare
 
 Part: TypeAlias = tuple[Hashable, tuple[Word, ...], Hashable]
@@ -52,8 +52,8 @@ class Steps(list[Any]):
             is_cut = any(place.steps == number and place.answers > before for place in places)
             answers = () if is_cut else _clear(self._answers[before:asked], heard)
             before = asked
-            told = _told(step, structure)
-            found.append(tuple(Word(one, answers) for one in told if one[0] in heard.events))
+            events = _meta_events(step, structure)
+            found.append(tuple(Word(one, answers) for one in events if one[0] in heard.events))
         return found
 
 
@@ -131,7 +131,7 @@ def _clear(answers: Sequence[tuple[str, bool]], heard: Heard) -> Answers:
     return tuple(sorted((name, True in both) for name, both in given.items() if len(both) == 1))
 
 
-def _told(step: Any, structure: Structure) -> Iterator[Told]:
+def _meta_events(step: Any, structure: Structure) -> Iterator[MetaEvent]:
     names = structure.names
     event = None if step.event is None else step.event.name
     if event is not None:

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from rawko.interpreter.monitoring.heard import CONSUMED, ENTERED, EXITED, PROCESSED, SENT, STEP_STARTED
 
-Told: TypeAlias = tuple[Any, ...]
+MetaEvent: TypeAlias = tuple[Any, ...]
 """Name of a meta-event, followed by its fields: a state, an event's name; or source, targets and event."""
 Answers: TypeAlias = tuple[tuple[str, bool], ...]
 
@@ -25,7 +25,7 @@ Answers: TypeAlias = tuple[tuple[str, bool], ...]
 class Word(NamedTuple):
     """A meta-event, with the answers in its microstep of those guards of the machine that monitors refer to."""
 
-    told: Told
+    meta_event: MetaEvent
     answers: Answers = ()
 
 
@@ -36,11 +36,11 @@ class Trace(NamedTuple):
     end: int = 1
 
     @property
-    def goes_round(self) -> bool:
+    def is_graph(self) -> bool:
         """Whether the trace is a graph and not a single sequence of words."""
         return len(self.parts) > 1
 
-    def accepts(self, told: Sequence[Told]) -> bool:
+    def accepts(self, heard: Sequence[MetaEvent]) -> bool:
         """Whether the trace contains this sequence of meta-events."""
         reached = {(0, 0)}
         waiting = [(0, 0)]
@@ -49,10 +49,10 @@ class Trace(NamedTuple):
                 after = (target, count + len(words))
                 if source != node or after in reached:
                     continue
-                if [word.told for word in words] == list(told[count : count + len(words)]):
+                if [word.meta_event for word in words] == list(heard[count : count + len(words)]):
                     reached.add(after)
                     waiting.append(after)
-        return (self.end, len(told)) in reached
+        return (self.end, len(heard)) in reached
 
 
 NO_TRACE: Final = Trace()
@@ -74,7 +74,7 @@ class Heard:
 NOTHING_HEARD: Final = Heard()
 
 
-def told_of(event: Any) -> Told:
+def meta_event_of(event: Any) -> MetaEvent:
     """A meta-event of the interpreter in the form of traces."""
     name = event.name
     if name in (CONSUMED, SENT):

@@ -23,7 +23,7 @@ from rawko.proving.bounding.known import KnownEvent, Reads
 from rawko.proving.bounds import NO_BOUNDS, Bounds, BoundsError
 from rawko.proving.contexts import UNKNOWN, BoundedContext
 from rawko.proving.control import ControlStep
-from rawko.proving.hearing.traces import NOTHING_HEARD, Answers, Heard, Told, Trace, Word
+from rawko.proving.hearing.traces import NOTHING_HEARD, Answers, Heard, MetaEvent, Trace, Word
 from rawko.proving.monitoring.answers import Said, answer_of, atoms_of, read_answers
 from rawko.proving.script import guard_names
 from rawko.proving.skeleton import NotProvable
@@ -99,7 +99,7 @@ class MonitorStep:
     def bound(self) -> set[Any]:
         return {*self.step.taken, *self._data.true_atoms}
 
-    def owed(self, control: int) -> str:
+    def open_duty(self, control: int) -> str:
         """An active state with the tag `duty`, which must not be active when the machine ends; "" for none."""
         if not self._duties:
             return ""
@@ -139,7 +139,7 @@ class MonitorStep:
     def _hear_words(self, before: Reaction, words: tuple[Word, ...]) -> set[Reaction]:
         current = {before}
         for word in words:
-            if word.told[0] not in self.events:
+            if word.meta_event[0] not in self.events:
                 continue
             following: set[Reaction] = set()
             for one in current:
@@ -155,8 +155,8 @@ class MonitorStep:
     def _hear_one(self, control: int, word: Word) -> tuple[Reaction, ...]:
         found = self._once.get((control, word))
         if found is None:
-            self._data.listen(word.told, word.answers)
-            found = self._once[control, word] = self._reactions(self.step.every_outcome(control, word.told[0]))
+            self._data.listen(word.meta_event, word.answers)
+            found = self._once[control, word] = self._reactions(self.step.every_outcome(control, word.meta_event[0]))
         return found
 
     def _reactions(self, outcomes: tuple[Any, ...]) -> tuple[Reaction, ...]:
@@ -226,9 +226,9 @@ class _Listening(BoundedContext):
     def answers_guards(self) -> bool:
         return True
 
-    def listen(self, told: Told, answers: Answers) -> None:
+    def listen(self, meta_event: MetaEvent, answers: Answers) -> None:
         """Set the meta-event of the next step, and the answers of the machine's guards."""
-        self._event = KnownEvent(_fields(told, self.reads) if told else {}, self.reads)
+        self._event = KnownEvent(_fields(meta_event, self.reads) if meta_event else {}, self.reads)
         self._answers = dict(answers)
 
     def answer(self, guard: str, fields: Mapping[str, Any], event: Event) -> bool | None:
@@ -248,16 +248,16 @@ class _Listening(BoundedContext):
         return None if said is None else answer_of(said, self._answers)
 
 
-def _fields(told: Told, reads: Reads) -> dict[str, Any]:
+def _fields(meta_event: MetaEvent, reads: Reads) -> dict[str, Any]:
     """A meta-event as guards read it; fields that are missing here are unknown to them."""
-    name = told[0]
+    name = meta_event[0]
     found: dict[str, Any] = {"name": name}
     if name in (ENTERED, EXITED):
-        found["state"] = told[1]
+        found["state"] = meta_event[1]
     elif name in (CONSUMED, SENT):
-        found["event"] = KnownEvent({"name": told[1]}, reads)
+        found["event"] = KnownEvent({"name": meta_event[1]}, reads)
     elif name == PROCESSED:
-        _, source, targets, event = told
+        _, source, targets, event = meta_event
         found |= {"source": source, "targets": list(targets), "target": targets[0] if targets else None}
         found["event"] = None if event is None else KnownEvent({"name": event}, reads)
     return found

@@ -143,7 +143,7 @@ class _Product:
         """Add a pair; returns the state of the monitor's objection, "" where it does not object."""
         objection = reaction.objection
         if not objection and self._found.is_done(number):
-            objection = self._monitor.owed(reaction.control)
+            objection = self._monitor.open_duty(reaction.control)
         if objection:
             self._last = (number, by)
             return objection

@@ -85,7 +85,7 @@ class Merging:
                     return True
         return False
 
-    def go_round(self, turns: Way) -> tuple[int, bool]:
+    def repeat_cycle(self, turns: Way) -> tuple[int, bool]:
         """Take the steps of a cycle repeatedly, until the whole is in a state that it was in before.
 
         Returns:

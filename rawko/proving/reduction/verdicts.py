@@ -164,7 +164,7 @@ def _of_whole(split: SplitExploration, finding: Finding) -> Finding:
     if not finding.turns:
         return replace(finding, way=tuple(merging.way), end=_end(split, merging, finding))
     forced = len(merging.forced)
-    before, is_found = merging.go_round(finding.turns)
+    before, is_found = merging.repeat_cycle(finding.turns)
     asks = any(outcome.answers for outcome in merging.forced[forced:])
     if not is_found or (asks and finding.verdict is Verdict.REFUTED):
         raise Unsure

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from rawko.chart.definition import Position
 from rawko.proving.permissions.checking import DESCRIPTION, PERMISSIONS
 from rawko.proving.properties import PROPERTIES, Finding, Verdict
-from rawko.proving.reports.steps import ToldStep, told_steps
+from rawko.proving.reports.steps import StepText, step_texts
 from rawko.proving.system import ControlSystem
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -44,7 +44,7 @@ def _described(finding: Finding) -> str:
 
 
 def _result(system: ControlSystem, finding: Finding) -> dict[str, Any]:
-    steps = told_steps(system, finding)
+    steps = step_texts(system, finding)
     level = _LEVELS.get(finding.verdict)
     result: dict[str, Any] = {
         "ruleId": f"prove/{finding.property}",
@@ -61,7 +61,7 @@ def _result(system: ControlSystem, finding: Finding) -> dict[str, Any]:
     return result
 
 
-def _places(system: ControlSystem, finding: Finding, steps: Sequence[ToldStep]) -> Iterable[Position]:
+def _places(system: ControlSystem, finding: Finding, steps: Sequence[StepText]) -> Iterable[Position]:
     if finding.places:
         return finding.places
     return [steps[-1].position if steps else system.source.position]

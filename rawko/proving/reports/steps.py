@@ -12,7 +12,7 @@ from rawko.proving.system import ControlSystem, Move
 
 
 @dataclass(frozen=True, slots=True)
-class ToldStep:
+class StepText:
     """One step in words.
 
     Attributes:
@@ -24,13 +24,13 @@ class ToldStep:
     position: Position
 
 
-def told_steps(system: ControlSystem, finding: Finding) -> list[ToldStep]:
+def step_texts(system: ControlSystem, finding: Finding) -> list[StepText]:
     """The path of a finding with the uses of tools along it, then the steps of the cycle that follows."""
-    steps = told_way(system, (*finding.way, *finding.turns))
-    told: list[ToldStep] = []
+    steps = path_texts(system, (*finding.way, *finding.turns))
+    told: list[StepText] = []
     for place in range(len(steps) + 1):
         position = told[-1].position if told else system.source.position
-        told += [ToldStep(use.text, position) for use in finding.uses if use.after == place]
+        told += [StepText(use.text, position) for use in finding.uses if use.after == place]
         told += steps[place : place + 1]
     return told
 
@@ -43,16 +43,16 @@ def step_numbers(finding: Finding) -> list[int]:
 
 def numbered_steps(system: ControlSystem, finding: Finding) -> list[str]:
     """A numbered line for each step of a finding; a cycle's steps are preceded by a line without number."""
-    lines = [f"{number}. {step.text}" for number, step in enumerate(told_steps(system, finding), start=1)]
+    lines = [f"{number}. {step.text}" for number, step in enumerate(step_texts(system, finding), start=1)]
     if finding.turns:
         lines.insert(len(finding.way) + len(finding.uses), "and then again and again:")
     return lines
 
 
-def told_way(system: ControlSystem, way: Sequence[tuple[Move, Outcome]]) -> list[ToldStep]:
+def path_texts(system: ControlSystem, way: Sequence[tuple[Move, Outcome]]) -> list[StepText]:
     """The steps of a path from the start."""
     chart = system.source
-    steps: list[ToldStep] = []
+    steps: list[StepText] = []
     position = chart.position
     for move, outcome in way:
         answers = ", ".join(f"{name} is {'true' if answer else 'false'}" for name, answer in outcome.answers)
@@ -61,7 +61,7 @@ def told_way(system: ControlSystem, way: Sequence[tuple[Move, Outcome]]) -> list
             names = innermost(chart, system.step.names(outcome.control))
             where = f" -> {' + '.join(names)}"
             position = chart[names[0]].position if names else chart.position
-        steps.append(ToldStep(f"{move}{f' ({answers})' if answers else ''}{where}", position))
+        steps.append(StepText(f"{move}{f' ({answers})' if answers else ''}{where}", position))
     return steps
 
 
