@@ -116,7 +116,7 @@ class Draft:
             return False
         first = member.inbox[0]
         self.machines[path] = member.changed(member.state, member.inbox[1:])
-        put_in(interpreter, first, is_late=member.kind.hears_late)
+        put_in(interpreter, first, is_late=member.kind.takes_late_events)
         return True
 
     def _crash(self, path: str, before: Member, error: Exception, ended: int) -> None:
@@ -127,7 +127,8 @@ class Draft:
 
     def _finished(self, path: str) -> None:
         member = self.machines[path]
-        if self.machines[member.parent].kind.hears_late and member.result is None:  # SCXML: after its last sent event
+        is_scxml = self.machines[member.parent].kind.takes_late_events
+        if is_scxml and member.result is None:  # the end must arrive directly after the child's last sent event
             self._arrive(member.parent, Waiting("done", "", member.state.output, member.id, member.number))
         self.notes.append(Note("ended", path, member.number))
 
@@ -193,7 +194,7 @@ class Draft:
         member, reason = self.machines[path], f"no actor {to!r} is running"
         self.effects.append(Undelivered(path, to, event, reason))
         told = undelivered_data(member.kind.chart, to, event, data, reason)
-        if member.kind.hears_late:
+        if member.kind.takes_late_events:
             self._arrive(path, Waiting("first", UNDELIVERED, told))
         elif member.kind.hears_undelivered:
             self._arrive(path, Waiting("event", UNDELIVERED, told))
@@ -216,7 +217,7 @@ class Draft:
 
     def _arrive(self, path: str, message: Waiting) -> None:
         member = self.machines[path]
-        if member.kind.hears_late and message.id is not None:
+        if member.kind.takes_late_events and message.id is not None:
             running = {one.number for one in member.state.invocations.values()}
             if message.number not in running or (message.is_end and message.number in member.ends_heard):
                 return

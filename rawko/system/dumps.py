@@ -47,7 +47,7 @@ def _snapshot(system: System, path: str) -> dict[str, Any]:
     member = system[path]
     interpreter = member.kind.borrow(member.state, system.time)
     for message in member.inbox:
-        put_in(interpreter, message, is_late=member.kind.hears_late)
+        put_in(interpreter, message, is_late=member.kind.takes_late_events)
     found = interpreter.snapshot()
     member.kind.give_back(interpreter)
     below = {system[child].id: _snapshot(system, child) for child in children(system.machines, path)}

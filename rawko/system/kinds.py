@@ -47,7 +47,7 @@ class Kind:
     """The kind of all machines with one chart and its bindings.
 
     Attributes:
-        hears_late: SCXML's rule: events that an actor sent while it was running are taken even after it has ended.
+        takes_late_events: SCXML's rule: an event that an actor sent while it ran is taken even after the actor's end.
         hears_undelivered: The chart handles the event about messages that were not delivered.
 
     Raises:
@@ -63,7 +63,7 @@ class Kind:
         self.chart = chart
         self.bindings = bindings
         self.max_microsteps = max_microsteps
-        self.hears_late = chart.errors == "scxml"
+        self.takes_late_events = chart.errors == "scxml"
         self.hears_undelivered = hears_undelivered(chart)
         self._idle: list[Interpreter] = []
         self._input: Mapping[str, Any] | None = None

@@ -217,7 +217,7 @@ def _event_of(member: Member, message: Waiting) -> Event:
         return invocation_event(message.event, freeze_fields(message.data, message.event), id, number, is_end=False)
     if message.kind == "done":
         return invocation_event(f"done.invoke.{id}", {"output": message.data}, id, number, is_end=True)
-    name = "error.communication" if member.kind.hears_late else f"error.invoke.{id}"
+    name = "error.communication" if member.kind.takes_late_events else f"error.invoke.{id}"
     return invocation_event(name, {"error": message.data}, id, number, is_end=True)
 
 

@@ -10,7 +10,7 @@ from rawko.interpreter.data.events import Event
 from rawko.machines.agent_loop.backoff import backoff_ms
 from rawko.machines.agent_loop.context import CANCELLED_LABEL, START_LABEL, AgentLoopContext
 from rawko.machines.agent_loop.conversation.compaction import view_of
-from rawko.machines.agent_loop.conversation.other_model import asked_instead
+from rawko.machines.agent_loop.conversation.fallback_model import fallback_input
 from rawko.machines.agent_loop.conversation.shortening import sent_view
 from rawko.machines.agent_loop.sub_agents.paths import path_of
 from rawko.vocabulary.agent import AgentConfig, AgentDescription
@@ -67,7 +67,7 @@ def stream_agent_input(context: AgentLoopContext, event: Event) -> Any:
         "path": path_of(context),
         "messages": sent_view(context.messages, view_of(context)),
         "can_update_plan": context.can_update_plan,
-        **asked_instead(context),
+        **fallback_input(context),
     }
 
 

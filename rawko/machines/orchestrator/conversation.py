@@ -21,7 +21,7 @@ def previous_agent(context: Record) -> str | None:
     return context.history[-1].agent if len(context.history) else context.carried_agent or None
 
 
-def told_task(context: Record) -> str:
+def task_text(context: Record) -> str:
     """The task in the words for the arbiter and a fresh agent; for a follow-up, with the task that it follows."""
     earlier = context.earlier
     if earlier is None or earlier.task == context.task:

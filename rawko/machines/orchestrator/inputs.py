@@ -15,7 +15,7 @@ from rawko.machines.orchestrator.arbiter.inputs import (
     construct_evaluate_progress_input,
     construct_select_agent_input,
 )
-from rawko.machines.orchestrator.conversation import how_to_start, new_changes, new_task, tail, told_task
+from rawko.machines.orchestrator.conversation import how_to_start, new_changes, new_task, tail, task_text
 from rawko.machines.orchestrator.delays import retry_delay
 
 bindings = Bindings()
@@ -24,16 +24,16 @@ bindings = Bindings()
 @bindings.input
 def select_agent_input(context: Record, event: Event) -> dict[str, Any]:
     """The input of `arbiter_select_agent`. S6-080."""
-    return construct_select_agent_input(context, now_ms=event.at_ms).to_json() | _asked_instead(context)
+    return construct_select_agent_input(context, now_ms=event.at_ms).to_json() | _fallback_input(context)
 
 
 @bindings.input
 def evaluate_progress_input(context: Record, event: Event) -> dict[str, Any]:
     """The input of `arbiter_evaluate`. S6-080."""
-    return construct_evaluate_progress_input(context, now_ms=event.at_ms).to_json() | _asked_instead(context)
+    return construct_evaluate_progress_input(context, now_ms=event.at_ms).to_json() | _fallback_input(context)
 
 
-def _asked_instead(context: Record) -> dict[str, Any]:
+def _fallback_input(context: Record) -> dict[str, Any]:
     """`{instead: {model, provider}}` of the fallback; {} while the arbiter's own model is asked."""
     if not context.is_fallen_back:
         return {}
@@ -61,7 +61,7 @@ def execute_agent_input(context: Record, event: Event) -> dict[str, Any]:
     decision = context.last_arbiter_decision
     return {
         "agent": agent,
-        "task": told_task(context),
+        "task": task_text(context),
         "new_task": new_task(context),
         "changes": new_changes(context),
         "plan": context.plan,

@@ -94,7 +94,7 @@ def said(body: str) -> list[dict[str, Any]]:
     return found
 
 
-def ends_by_itself(body: str) -> bool:
+def is_complete_stream(body: str) -> bool:
     """Whether a stream that its reader closed was complete: it has an end, an error, or a line that is not an event."""
     if not _is_stream(body):
         return False

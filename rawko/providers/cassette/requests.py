@@ -41,7 +41,7 @@ _VARYING: Final[tuple[tuple[str, str], ...]] = (
     (r"\b(?:pid|PID|process)[ =:]+\d+\b", "<process>"),
 )
 """Patterns of values that differ between runs without changing the question; used for comparing only, in this order."""
-_BLUR = re.compile("|".join(f"(?P<v{number}>{shape})" for number, (shape, _) in enumerate(_VARYING)))
+_VARYING_PATTERN = re.compile("|".join(f"(?P<v{number}>{shape})" for number, (shape, _) in enumerate(_VARYING)))
 
 
 def normalised(body: Request) -> dict[str, Any]:
@@ -79,14 +79,14 @@ class Asked:
         return _mark("\n".join([*self.marks, *(f"{name}={mark}" for name, mark in self.fields.items())]))
 
     @cached_property
-    def blurred(self) -> str:
+    def loose_key(self) -> str:
         """Hash of the whole request without dates, durations, temporary names and other varying values.
 
         `max_tokens` is excluded, too: it depends on the rest of a budget, and the recorded answer does not.
         """
         fields = {name: value for name, value in self.request.items() if name not in ("messages", "max_tokens")}
         parts = [*self.request.get("messages", ()), fields]
-        return _mark("\n".join(_blurred_mark(_text(part)) for part in parts))
+        return _mark("\n".join(_loose_hash(_text(part)) for part in parts))
 
     def shares(self, other: Asked) -> tuple[int, int]:
         """Number of equal messages from the beginning, and number of equal other fields."""
@@ -94,15 +94,15 @@ class Asked:
         return _common(self.marks, other.marks), equal
 
 
-def blur(text: str) -> str:
+def without_varying_values(text: str) -> str:
     """The text with marks such as `<time>` in place of varying values."""
-    return _BLUR.sub(lambda match: _VARYING[int(str(match.lastgroup)[1:])][1], text)
+    return _VARYING_PATTERN.sub(lambda match: _VARYING[int(str(match.lastgroup)[1:])][1], text)
 
 
 @lru_cache(maxsize=4096)
-def _blurred_mark(text: str) -> str:
+def _loose_hash(text: str) -> str:
     """Cached, because every request contains the whole conversation again."""
-    return _mark(blur(text))
+    return _mark(without_varying_values(text))
 
 
 def _common(ours: Sequence[str], theirs: Sequence[str]) -> int:

@@ -41,7 +41,7 @@ class Tape:
             ProviderError: No answer was recorded, or all are taken (code "scenario"); the message has the differences.
         """
         asked = Asked(self.cleaner.clean_json(normalised(body)))
-        number = self._first(self._exact.get(asked.key)) or self._first(self._alike.get(asked.blurred))
+        number = self._first(self._exact.get(asked.key)) or self._first(self._alike.get(asked.loose_key))
         if number is None:
             raise self._miss(asked)
         self._taken.add(number)
@@ -62,7 +62,7 @@ class Tape:
 
     @cached_property
     def _alike(self) -> Mapping[str, list[int]]:
-        return _grouped((exchange.asked.blurred, exchange.number) for exchange in self._cassette.exchanges)
+        return _grouped((exchange.asked.loose_key, exchange.number) for exchange in self._cassette.exchanges)
 
     def _first(self, numbers: Iterable[int] | None) -> int | None:
         """The first of these exchanges that is not taken."""

@@ -15,7 +15,7 @@ import anthropic
 import httpx2
 from anthropic import AsyncAnthropic, AsyncAPIResponse
 
-from rawko.providers.cassette.answers import cleaned, ends_by_itself, restored, said
+from rawko.providers.cassette.answers import cleaned, is_complete_stream, restored, said
 from rawko.providers.cassette.cleaning import Cleaner
 from rawko.providers.cassette.recorder import WIRE_CALL, Recorder, WireCall
 from rawko.providers.cassette.tape import Tape
@@ -57,7 +57,7 @@ def recorded(client: AsyncAnthropic, recorder: Recorder) -> AsyncAnthropic:
         if raw.is_stream_consumed:
             ended(raw.content, None)
         else:
-            raw.stream = _Overheard(raw, ended)
+            raw.stream = _RecordedStream(raw, ended)
         return response
 
     return client.with_middleware(record)
@@ -77,7 +77,7 @@ def played(client: AsyncAnthropic, tape: Tape) -> AsyncAnthropic:
         raw = httpx2.Response(
             answer["status"],
             headers={str(name): str(value) for name, value in answer.get("headers", {}).items()},
-            stream=_Played(data, None if failure is None else _exception(failure)),
+            stream=_PlayedStream(data, None if failure is None else _exception(failure)),
             request=sent,
         )
         return AsyncAPIResponse(
@@ -149,7 +149,7 @@ def _connection_error(error: httpx2.HTTPError, sent: httpx2.Request) -> anthropi
 # ---------------------------------------------------------------- streams
 
 
-class _Overheard(httpx2.AsyncByteStream):
+class _RecordedStream(httpx2.AsyncByteStream):
     """The bytes of an answer, passed on and collected until the last one."""
 
     def __init__(self, raw: httpx2.Response, ended: Callable[[bytes, BaseException | None], None]) -> None:
@@ -173,7 +173,7 @@ class _Overheard(httpx2.AsyncByteStream):
         # The reader of a stream stops at an error in it, and at a line that it cannot read: the answer is then
         # complete, too.
         text = _decoded(self._raw, b"".join(self._pieces)).decode("utf-8", "replace")
-        if ends_by_itself(text):
+        if is_complete_stream(text):
             self._tell(None)
 
     def _tell(self, error: BaseException | None) -> None:
@@ -182,7 +182,7 @@ class _Overheard(httpx2.AsyncByteStream):
             self._ended(b"".join(self._pieces), error)
 
 
-class _Played(httpx2.AsyncByteStream):
+class _PlayedStream(httpx2.AsyncByteStream):
     """Recorded bytes, followed by the recorded failure if there was one."""
 
     def __init__(self, data: bytes, failure: httpx2.HTTPError | None) -> None:

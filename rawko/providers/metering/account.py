@@ -53,7 +53,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Most:
+class Reservation:
     """The most that one call may use, in tokens and in US dollars."""
 
     tokens: int
@@ -76,7 +76,7 @@ class Account:
     usage: dict[str, Usage] = field(default_factory=dict)
     asked_as: dict[str, str] = field(default_factory=dict)
     below: dict[str, Account] = field(default_factory=dict)
-    _held: dict[object, Most] = field(default_factory=dict)
+    _reserved: dict[object, Reservation] = field(default_factory=dict)
     _released: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -211,7 +211,7 @@ class Account:
     # ------------------------------------------------------------ calls that are being answered
 
     @asynccontextmanager
-    async def holding(self, request: ModelRequest, allow: Callable[[], ModelRequest]) -> AsyncIterator[ModelRequest]:
+    async def reserving(self, request: ModelRequest, allow: Callable[[], ModelRequest]) -> AsyncIterator[ModelRequest]:
         """Reserve the most that a call may use until it ends; before that, wait until it fits beside other calls.
 
         Args:
@@ -222,32 +222,32 @@ class Account:
         if self.bounds.budget.tokens is None and self.bounds.budget.cost_usd is None:
             yield allow()
             return
-        most = self._most(request)
+        most = self._reservation(request)
         while True:
             allowed = allow()
-            if not top._held or top._fits(most):
+            if not top._reserved or top._fits(most):
                 break
             top._released.clear()
             await top._released.wait()
-        top._held[key] = self._most(allowed) if allowed.max_tokens != request.max_tokens else most
+        top._reserved[key] = self._reservation(allowed) if allowed.max_tokens != request.max_tokens else most
         try:
             yield allowed
         finally:
-            del top._held[key]
+            del top._reserved[key]
             top._released.set()
 
-    def _most(self, request: ModelRequest) -> Most:
+    def _reservation(self, request: ModelRequest) -> Reservation:
         """The most that a call is expected to use."""
         sent = sent_tokens(request)
         price = self._price(request.model)
         if price is None:
-            return Most(sent + request.max_tokens, math.inf)
+            return Reservation(sent + request.max_tokens, math.inf)
         dearest = max(price.input, price.cache_write, price.cache_read)
-        return Most(sent + request.max_tokens, (sent * dearest + request.max_tokens * price.output) / 1_000_000)
+        return Reservation(sent + request.max_tokens, (sent * dearest + request.max_tokens * price.output) / 1_000_000)
 
-    def _fits(self, most: Most) -> bool:
+    def _fits(self, most: Reservation) -> bool:
         """Whether a call fits beside the reservations of running calls."""
-        budget, held = self.bounds.budget, [*self._held.values(), most]
+        budget, held = self.bounds.budget, [*self._reserved.values(), most]
         if budget.tokens is not None and self.total.total_tokens + sum(one.tokens for one in held) > budget.tokens:
             return False
         if budget.cost_usd is None:
@@ -274,7 +274,7 @@ def sent_tokens(request: ModelRequest) -> int:
     return len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN + _FRAME_TOKENS
 
 
-def within(request: ModelRequest, account: Account) -> ModelRequest:
+def bounded_request(request: ModelRequest, account: Account) -> ModelRequest:
     """The request with its answer bounded by the rest of the budget, and its timeout by the remaining time."""
     request = replace(request, max_tokens=min(request.max_tokens, account.affordable(request.model)))
     most = account.bounds.budget.time_ms

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
 from typing import Any, Final
 
-from rawko.providers.metering.account import Account, Bounds, within
+from rawko.providers.metering.account import Account, Bounds, bounded_request
 from rawko.runtime.pacing import Pace
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, StreamEvent, TurnDone
 from rawko.vocabulary.errors import BACKOFF_CAP_MS, RETRY_AFTER_CAP_MS, RETRYABLE_CODES
@@ -51,7 +51,7 @@ class MeteredProvider:
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
         await self._paced(request)
-        async with self._held(request) as allowed:
+        async with self._reserving(request) as allowed:
             try:
                 async with aclosing(self._inner.stream(allowed)) as events:  # type: ignore[type-var]
                     async for event in events:
@@ -67,7 +67,7 @@ class MeteredProvider:
 
     async def create(self, request: ModelRequest) -> TurnDone:
         await self._paced(request)
-        async with self._held(request) as allowed:
+        async with self._reserving(request) as allowed:
             try:
                 done = await self._inner.create(allowed)
             except ProviderError as error:
@@ -96,8 +96,8 @@ class MeteredProvider:
         if (problem := await self._pace.admit()) is not None:
             raise ProviderError(problem, code="budget")
 
-    def _held(self, request: ModelRequest) -> AbstractAsyncContextManager[ModelRequest]:
-        return self.account.holding(request, lambda: self._allowed(request))
+    def _reserving(self, request: ModelRequest) -> AbstractAsyncContextManager[ModelRequest]:
+        return self.account.reserving(request, lambda: self._allowed(request))
 
     def _allowed(self, request: ModelRequest) -> ModelRequest:
         """The request, its timeout bounded by the remaining time and its answer by the remaining tokens and money.
@@ -110,7 +110,7 @@ class MeteredProvider:
             raise ProviderError(problem, code="budget")
         if account.affordable(request.model) < 1:
             raise ProviderError(f"{account.used_up()}, and what is left pays for no answer.", code="budget")
-        return within(request, account)
+        return bounded_request(request, account)
 
     def _check_whole(self, done: TurnDone, request: ModelRequest, allowed: ModelRequest) -> None:
         """Refuse an answer that was cut off by the budget; with a larger budget the whole answer is asked for again.

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rawko.machines.orchestrator.arbiter.prompt import duration
-from rawko.providers.cassette.answers import cleaned, ends_by_itself, restored, said
+from rawko.providers.cassette.answers import cleaned, is_complete_stream, restored, said
 from rawko.providers.cassette.cleaning import MARK, Cleaner, cleaner_for, secrets_of
 from rawko.providers.cassette.errors import CassetteError
 from rawko.providers.cassette.file import Header, read_cassette
-from rawko.providers.cassette.requests import Asked, abridged, blur, normalised, whole
+from rawko.providers.cassette.requests import Asked, abridged, normalised, whole, without_varying_values
 from rawko.providers.cassette.tape import numbers_of, ranges_of
 from rawko.providers.cassette.writer import CassetteWriter
 
@@ -298,13 +298,15 @@ def test_what_a_stream_says_is_put_together_for_readers() -> None:
     ],
 )
 def test_streams_that_have_said_what_matters(body: str, ends: bool) -> None:
-    assert ends_by_itself(body) is ends
+    assert is_complete_stream(body) is ends
 
 
 @pytest.mark.parametrize("ms", [900, 59_900, 60_000, 85_000, 3_599_000, 3_600_000, 90_000_000])
 def test_lengths_of_time_are_blurred_however_long(ms: int) -> None:
     """A recording made on a slow machine plays back on a quick one."""
-    assert blur(f"Estimated: {duration(ms)}, 7 left") == blur("Estimated: 1.0s, 7 left")
+    assert without_varying_values(f"Estimated: {duration(ms)}, 7 left") == without_varying_values(
+        "Estimated: 1.0s, 7 left"
+    )
 
 
 def test_what_varies_is_blurred() -> None:
@@ -312,8 +314,8 @@ def test_what_varies_is_blurred() -> None:
     two = (
         "ran 20270101-115629-000aaa at 2027-01-01T11:56:29Z in 12s, /tmp/other/x, 77aa1bc <task-abcdefab>, 127.0.0.1:80"
     )
-    assert blur(one) == blur(two)
-    assert blur("colour 7 of 8, cafe, deadline") == "colour 7 of 8, cafe, deadline"
+    assert without_varying_values(one) == without_varying_values(two)
+    assert without_varying_values("colour 7 of 8, cafe, deadline") == "colour 7 of 8, cafe, deadline"
     marked = {"system": [{"text": "x", "cache_control": {"type": "ephemeral"}}], "stream": True}
     assert normalised(marked) == {"system": [{"text": "x"}]}
 

@@ -16,7 +16,7 @@ from rawko.interpreter.data.values import thaw
 from rawko.machines.agent_loop.context import AgentLoopContext, View
 from rawko.machines.agent_loop.conversation import texts
 from rawko.machines.agent_loop.conversation.closing import close_turn, spent, tell_observers
-from rawko.machines.agent_loop.conversation.other_model import asked_instead
+from rawko.machines.agent_loop.conversation.fallback_model import fallback_input
 from rawko.machines.agent_loop.conversation.shortening import (
     NEARLY_FULL,
     first_text,
@@ -153,5 +153,5 @@ def summarise_input(context: AgentLoopContext, event: Event) -> Any:
         "earlier": view.head,
         "entries": transcript(context.messages, view, until=kept, window_tokens=context.context_window),
         "kept_from": kept,
-        **asked_instead(context),
+        **fallback_input(context),
     }

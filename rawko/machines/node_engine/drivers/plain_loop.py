@@ -64,7 +64,7 @@ class AgentRunner:
         self._context = NodeEngineContext.model_validate(setup.input.to_json())
         self._clock = WallClock() if clock is None else clock
         self._sleep_until = sleep_until or self._sleep
-        self._untold: list[tuple[notes.Note, Mapping[str, Any]]] = []
+        self._queued_notes: list[tuple[notes.Note, Mapping[str, Any]]] = []
         self._task: asyncio.Task[Any] | None = None
         self._interrupted: asyncio.Future[None] | None = None
 
@@ -325,11 +325,11 @@ class AgentRunner:
     def _tell(self, note: notes.Note) -> None:
         """Queue a note; it is reported before the next call, as a machine does. Observers may then ask for a stop, and
         the context already has the changes that the note is about."""
-        self._untold.append((note, notes.log_fields(self._context)))
+        self._queued_notes.append((note, notes.log_fields(self._context)))
 
     def _tell_now(self) -> None:
-        while self._untold:
-            note, fields = self._untold.pop(0)
+        while self._queued_notes:
+            note, fields = self._queued_notes.pop(0)
             if self._observe is not None:
                 try:
                     self._observe(note.event, note.data)

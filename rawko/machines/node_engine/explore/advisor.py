@@ -122,7 +122,7 @@ def _usable(decision: Decision, situation: Situation) -> Decision:
         DecisionError: The decision is unusable for one of these reasons.
     """
     if decision.action == "keys" and decision.choice in situation.refused:
-        raise DecisionError(f"{decision.gist} led to a dead end from this screen")
+        raise DecisionError(f"{decision.in_one_line} led to a dead end from this screen")
     if decision.action == "keys" and situation.exit_status is not None:
         raise DecisionError("the program has ended: nothing can be typed any more")
     return decision

@@ -97,7 +97,7 @@ def screen_event(view: View, memory: Memory) -> Mapping[str, Any] | None:
     }
 
 
-class Deciding:
+class DecisionAttempt:
     """One attempt of SwitchPolicy.
 
     Args:
@@ -159,7 +159,7 @@ class Deciding:
         here = self._view.screen.hash
         self._by = "model"
         refused = tuple(choice for hash, choice in self._memory.dead_ends if hash == here)
-        done = tuple(Decision.model_validate(event["decision"]).gist for event in self._trail[-SHOWN_DECISIONS:])
+        done = tuple(Decision.model_validate(event["decision"]).in_one_line for event in self._trail[-SHOWN_DECISIONS:])
         advice = await self._call.port(ADVISOR).advise(
             Situation(
                 goal=self._policy.goal,
@@ -215,7 +215,7 @@ class Deciding:
             "by": "rule" if rule else self._by,
             "rule": rule,
             "decision": decision.to_json(),
-            "gist": decision.gist,
+            "gist": decision.in_one_line,
             "reason": decision.reason,
         }
         if decision.action == "back":

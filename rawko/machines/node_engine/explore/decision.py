@@ -55,7 +55,7 @@ class Decision(Data):
         return tuple(require_key(key) for key in keys)
 
     @property
-    def gist(self) -> str:
+    def in_one_line(self) -> str:
         """The decision in one line."""
         typed = f"{'paste' if self.paste else 'type'} {quoted(self.text)}" if self.text else ""
         typed = f"type ${self.env}" if self.env else typed

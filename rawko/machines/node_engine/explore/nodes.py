@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rawko.machines.node_engine.explore import trail as told
-from rawko.machines.node_engine.explore.deciding import ADVICE_RETRIES, Deciding, Memory, screen_event, view_of
+from rawko.machines.node_engine.explore.deciding import ADVICE_RETRIES, DecisionAttempt, Memory, screen_event, view_of
 from rawko.machines.node_engine.explore.decision import Decision
 from rawko.machines.node_engine.explore.policy import ExplorePolicy
 from rawko.machines.node_engine.explore.ports import ADVISOR, PATTERNS, TERMINAL, TRAIL, Terminal, TerminalError
@@ -157,7 +157,7 @@ async def switch_policy(call: NodeCall) -> NodeOutcome:
     """Decide about the screen by rule or model, and carry the decision out."""
     if not call.port(TERMINAL).is_open:
         return _gone()
-    return await Deciding(call, policy_in(call.ctx), on_keys=PERCEIVE, on_wait=WAIT_IDLE, on_stop=STOP).outcome()
+    return await DecisionAttempt(call, policy_in(call.ctx), on_keys=PERCEIVE, on_wait=WAIT_IDLE, on_stop=STOP).outcome()
 
 
 @explore_nodes.node(STOP, ports=[TERMINAL])

@@ -12,7 +12,7 @@ from rawko.machines.orchestrator.arbiter.history import (
     build_execution_summary,
     performances,
 )
-from rawko.machines.orchestrator.conversation import told_task
+from rawko.machines.orchestrator.conversation import task_text
 from rawko.vocabulary.agent import AgentDescription, ContextOptions
 from rawko.vocabulary.base import Data
 from rawko.vocabulary.errors import ErrorContext
@@ -93,7 +93,7 @@ def construct_select_agent_input(context: Any, *, now_ms: int) -> SelectAgentInp
     """
     runs = context.history
     return SelectAgentInput(
-        task=told_task(context),
+        task=task_text(context),
         user_messages=_user_messages(context),
         plan=_plan(context),
         history=build_execution_history(
@@ -122,7 +122,7 @@ def construct_evaluate_progress_input(context: Any, *, now_ms: int) -> EvaluateP
         raise ValueError("there is no execution to evaluate: the history is empty")
     options = _options_of_last(context)
     return EvaluateProgressInput(
-        task=told_task(context),
+        task=task_text(context),
         user_messages=_user_messages(context),
         plan=_plan(context),
         last_execution=build_execution_summary(

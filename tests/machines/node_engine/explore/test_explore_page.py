@@ -33,7 +33,7 @@ def snippet(language: str) -> str:
 
 def test_the_policy_and_the_decision_can_be_used() -> None:
     assert [rule.name for rule in parse_policy(snippet("yaml")).rules] == ["leave", "left", "calculate"]
-    assert parse_decision(snippet("json")).gist == "type '6 * 7', press enter"
+    assert parse_decision(snippet("json")).in_one_line == "type '6 * 7', press enter"
     assert set(json.loads(snippet("json"))) >= {"action", "text", "keys"}
 
 

@@ -119,7 +119,7 @@ def test_policies_that_cannot_be_meant(text: str, told: str) -> None:
     ],
 )
 def test_decisions(answer: str, gist: str) -> None:
-    assert parse_decision(answer).gist == gist
+    assert parse_decision(answer).in_one_line == gist
 
 
 @pytest.mark.parametrize(

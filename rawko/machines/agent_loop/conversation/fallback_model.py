@@ -7,7 +7,7 @@ from typing import Any
 from rawko.machines.agent_loop.context import AgentLoopContext
 
 
-def asked_instead(context: AgentLoopContext) -> dict[str, Any]:
+def fallback_input(context: AgentLoopContext) -> dict[str, Any]:
     """`{instead: {model, provider}}` of the fallback; {} while the agent's own model is asked."""
     if not context.is_fallen_back:
         return {}
