@@ -144,7 +144,7 @@ STATECHART = _element(
     Key(
         "migrate",
         Type.MIGRATIONS,
-        "How machines of earlier versions go on in this one, the oldest version first",
+        "Changes to machines of earlier versions, the oldest version first",
         "[{from: 1.1, states: {dark: off}}]",
     ),
     Key("context", Type.NAME, "Name of the bound model of the context", "LampContext"),
@@ -153,21 +153,21 @@ STATECHART = _element(
     Key(
         "errors",
         Type.ERROR_POLICY,
-        "A guard or action that fails: rollback (the machine is as before the event), or scxml (its block ends, and "
-        "error.execution is raised)",
+        "Effect of a failing guard or action: rollback (undoes the event), or scxml (ends its block, and raises "
+        "error.execution)",
         "scxml",
     ),
     Key(
         "selection",
         Type.SELECTION,
-        "Which states are asked for an event: inner (an ancestor only where nothing inside it fires), or scxml (an "
-        "ancestor for each active leaf on whose way up nothing fires)",
+        "Transitions that an event selects: inner (an ancestor's only if no descendant's fires), or scxml (an "
+        "ancestor's for each active leaf, unless a state between them fires)",
         "scxml",
     ),
     Key(
         "data model",
         Type.DATA_MODEL,
-        "Whose words Python code is in: python (SCXML's: In, _event, send, ...); sismic's where left out",
+        "Names that Python code uses: python (SCXML's: In, _event, send, ...); without this key, sismic's",
         "python",
     ),
 )
@@ -211,14 +211,14 @@ STATE = _element(
     Key(
         "use",
         Type.USE,
-        "Fragment or fragments that the state is made of; its own keys stand before theirs",
+        "Fragment or fragments that the state consists of; its own keys come before theirs",
         "{fragment: deadline, with: {within: 10m}, exits: {late: busy}}",
     ),
 )
 
 USE = _element(
     "use",
-    "A fragment that a state is made of",
+    "A fragment that a state consists of",
     Key(
         "fragment",
         Type.NAME,
@@ -227,7 +227,7 @@ USE = _element(
         is_required=True,
     ),
     Key("with", Type.ARGUMENTS, "Values of its parameters", "{within: 10m}"),
-    Key("exits", Type.EXITS, "State or states that each of its exits leads to", "{late: busy}"),
+    Key("exits", Type.EXITS, "Target state or states of each of its exits", "{late: busy}"),
 )
 
 DEFAULT_ENTRY = _element(
@@ -278,7 +278,7 @@ INVOKE = _element(
 JOIN = _element(
     "join",
     "How many items must be done",
-    Key("quorum", Type.COUNT, "As soon as so many are done; those that are running are stopped", "2", is_required=True),
+    Key("quorum", Type.COUNT, "As soon as this many are done; running ones are stopped", "2", is_required=True),
 )
 
 CONTRACT_ITEM = _element(
@@ -324,16 +324,16 @@ DECLARED_EVENT = _element(
 
 MIGRATION = _element(
     "migration",
-    "From one version to the next item's, the last to the chart's own",
-    Key("from", Type.TEXT, "The version that it leads from; left out for charts that name none", "1.1"),
-    Key("states", Type.MOVES, "States that are gone or renamed, and what stands in their places", "{dark: off}"),
-    Key("action", Type.CHANGES, "What becomes of the context: bound actions, or `assign`", "[{assign: {count: 0}}]"),
+    "Changes from one version to the next item's; the last item leads to the chart's own",
+    Key("from", Type.TEXT, "The version that it changes; left out for charts without a version", "1.1"),
+    Key("states", Type.MOVES, "Removed and renamed states, with the states that replace them", "{dark: off}"),
+    Key("action", Type.CHANGES, "Changes of the context: bound actions, or `assign`", "[{assign: {count: 0}}]"),
 )
 MOVE = _element(
     "move",
-    "Where a state leads",
+    "The state that replaces a state",
     Key("guard", Type.GUARD, "Expression over bound guards that must be true", "is_ready and not is_full"),
-    Key("target", Type.NAME, "The state in its place", "busy", is_required=True),
+    Key("target", Type.NAME, "The state that replaces it", "busy", is_required=True),
 )
 
 ELEMENTS: Final = (

@@ -40,7 +40,7 @@ def _loss(position: Position, message: str) -> Diagnostic:
 def _chart_losses(chart: Chart) -> Iterator[Diagnostic]:
     if chart.data_model:
         yield _loss(
-            chart.position, "its Python is in the words of SCXML's data model (In, assign, ...): sismic has others"
+            chart.position, "its Python code uses names of SCXML's data model (In, assign, ...): sismic has others"
         )
     if chart.errors != "rollback":
         yield _loss(chart.position, "'errors: scxml': sismic raises what a guard or action raises")

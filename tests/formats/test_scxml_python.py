@@ -315,8 +315,8 @@ def test_code_in_sismics_words_is_told() -> None:
     text = "statechart: {name: t, root state: {name: t, initial: a, states: [{name: a, on entry: x = 1, " \
         "transitions: [{guard: x > 1, target: a}]}]}}"  # fmt: skip
     losses = "\n".join(map(str, export_scxml(parse_chart(text, trusted=True)).losses))
-    assert "Python code is left out: it is in sismic's words" in losses
-    assert "condition 'x > 1' is Python code in sismic's words" in losses
+    assert "Python code is left out: it uses sismic's names" in losses
+    assert "condition 'x > 1' is Python code with sismic's names" in losses
 
 
 @given(text=chart_texts(is_plain=True))
@@ -400,7 +400,7 @@ def test_other_formats_tell_what_they_lack() -> None:
         "'finalize' is left out",
         "'autoforward' is left out",
         "output 'x' is left out",
-        "the words of SCXML's data model",
+        "names of SCXML's data model",
         "sismic raises what a guard or action raises",
     ):
         assert words in told, told

@@ -141,7 +141,7 @@ class _Writer(ContentWriter):
         if isinstance(state.output, CodeValue):
             if self.is_python:
                 return code_parts.output_elements(state.output.code)
-            self._lose(state.position, f"output of {state.name!r} is left out: it is Python code in sismic's words")
+            self._lose(state.position, f"output of {state.name!r} is left out: it is Python code with sismic's names")
             return []
         text = xml(literal(state.output, is_python=self.is_python))
         if self.is_python:
@@ -189,7 +189,7 @@ class _Writer(ContentWriter):
     def _condition(self, guard: Guard) -> str:
         if isinstance(guard, CodeGuard):
             if not self.is_python:
-                self._lose(guard.position, f"condition {guard.code!r} is Python code in sismic's words")
+                self._lose(guard.position, f"condition {guard.code!r} is Python code with sismic's names")
             return xml(guard.code)
         if self.is_python and isinstance(guard, Constant):
             return str(guard.value)

@@ -65,7 +65,7 @@ class ContentWriter:
             case CodeAction(code, position):
                 if self.is_python:
                     return code_elements.elements(code)
-                self._lose(position, "Python code is left out: it is in sismic's words")
+                self._lose(position, "Python code is left out: it uses sismic's names")
                 return [f"<!-- {xml(code).replace('--', '- -')} -->"]
             case AssignAction(values, position):
                 self._lose(position, "literals into the context are written as <rawko:assign>")
