@@ -1,8 +1,8 @@
 """Joins pieces of the model's text that arrive close together into one event for the machine.
 
 Each TEXT_DELTA is a step of the machine, and a model sends ten to a hundred pieces in a second, often several in one
-packet. The first piece after a pause waits 10 ms for those that came with it; the pieces of the next 50 ms are passed on
-together.
+packet. The first piece after a pause waits 10 ms for those of the same packet; the pieces of the next 50 ms are passed
+on together.
 
     0.000 s  "I "      no event yet
     0.001 s  "shall "  no event yet
@@ -21,7 +21,7 @@ from rawko.runtime.actor_kinds import Scope
 from rawko.runtime.errors import InboxFull
 
 FIRST_S: Final = 0.01
-"""The time that the first piece after a pause waits for others: no person sees it."""
+"""The time that the first piece after a pause waits for others; too short for a person to notice."""
 PERIOD_S: Final = 0.05
 """The longest time that a piece waits for others, unless the machine's inbox is full."""
 
