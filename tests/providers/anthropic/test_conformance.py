@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx2
 import pytest
-
 from anthropic import DefaultAsyncHttpxClient
+
 from rawko.providers.anthropic_api import AnthropicProvider
 from rawko.providers.endpoint import Endpoint
 from rawko.runtime.ports import Provider

@@ -9,10 +9,10 @@ from typing import Any
 
 import httpx2
 import pytest
+from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 from rawko.providers.anthropic_api import AnthropicProvider
 from rawko.providers.anthropic_request import RequestWriter, wire_schema
 from rawko.providers.endpoint import Endpoint

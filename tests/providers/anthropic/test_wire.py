@@ -9,13 +9,13 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, get_args
 
+import anthropic
 import httpx2
 import pytest
+from anthropic import DefaultAsyncHttpxClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import anthropic
-from anthropic import DefaultAsyncHttpxClient
 from rawko.providers.anthropic_api import AnthropicProvider
 from rawko.providers.anthropic_failures import classify
 from rawko.providers.anthropic_request import RequestWriter, wire_schema

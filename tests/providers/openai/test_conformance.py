@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx2
 import pytest
-
 from openai import DefaultAsyncHttpxClient
+
 from rawko.providers.chat_completions.api import OpenAIProvider
 from rawko.providers.chat_completions.endpoint import ChatEndpoint
 from rawko.runtime.ports import Provider

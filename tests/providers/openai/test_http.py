@@ -12,8 +12,8 @@ import httpx2
 import pytest
 from llmock.scenarios import Reply
 from llmock.scenarios import ToolCall as MockCall
-
 from openai import DefaultAsyncHttpxClient
+
 from rawko.providers.chat_completions.api import OpenAIProvider
 from rawko.providers.chat_completions.endpoint import ChatEndpoint
 from rawko.runtime.ports import Provider, TextDelta, TurnDone

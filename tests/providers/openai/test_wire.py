@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import httpx2
+import openai
 import pytest
 
-import openai
 from rawko.providers.anthropic_request import RequestWriter as MessagesWriter
 from rawko.providers.chat_completions.answer import AnswerReader
 from rawko.providers.chat_completions.dialect import Dialect
