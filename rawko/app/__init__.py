@@ -1,6 +1,6 @@
 """The composition root: from settings to a running session. The one place where adapters meet machines.
 
-The public names load on first use: a command that only reads what is recorded needs no agents' machines.
+The public names load on first use: a command that only reads records needs no agents' machines.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Answers of the arbiter to questions that were asked before, kept in the state folder (S6-112)."""
+"""The cache of the arbiter's answers to questions that were asked before, in the state folder (S6-112)."""

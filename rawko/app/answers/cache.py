@@ -1,4 +1,5 @@
-"""The arbiter's cache of a run: decisions by their question, in the store of the state folder; hits are counted."""
+"""The arbiter's cache of a run: looks decisions up by their question in the state folder's store, and counts the
+hits."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ _PLAYED: Final = ("scripted", "cassette")
 
 
 def server_of(settings: Settings) -> str:
-    """Who answers, as a part of a question's key: an equal question is answered otherwise by another server."""
+    """Hash of the server that answers, as a part of a question's key: another server may answer an equal question
+    otherwise."""
     said: list[str] = [settings.provider]
     if settings.provider in _PLAYED:
         played = str(settings.scenario if settings.provider == "scripted" else settings.cassette)
@@ -36,7 +38,7 @@ def server_of(settings: Settings) -> str:
 
 
 def _content(path: Path) -> str:
-    """The hash of a file that is played; "" of a shipped scenario, which goes by its name."""
+    """Hash of a scenario or cassette file; "" for a shipped scenario, which its name identifies."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
@@ -44,13 +46,13 @@ def _content(path: Path) -> str:
 
 
 class CachedAnswers:
-    """Answers of one server in a store.
+    """The answers of one server, in a store.
 
     Args:
-        run: Whose questions are asked, where all are of one run.
+        run: Id of the run that asks, if all questions are of one run.
 
     Attributes:
-        asked, hits: Questions so far, and those whose answer was there.
+        asked, hits: Number of questions so far, and of those whose answer was in the store.
     """
 
     def __init__(self, store: AnswerStore, server: str, run: str = "") -> None:
@@ -61,7 +63,7 @@ class CachedAnswers:
         self.hits = 0
 
     def take(self, question: Question) -> ArbiterDecision | None:
-        """The decision that an equal question got."""
+        """The decision for an equal question; None where there is none. The question is counted."""
         self.asked += 1
         answered = self.answer(question)
         if answered is None:
@@ -70,10 +72,10 @@ class CachedAnswers:
         return answered.decision
 
     def answer(self, question: Question, sample: int = 0) -> Answered | None:
-        """What an equal question got; not counted.
+        """The stored answer to an equal question; not counted.
 
         Args:
-            sample: Which answer, where a question is asked several times.
+            sample: Number of the answer, where a question is asked several times.
         """
         found = self._store.take(self._key(question, sample))
         if found is None:
@@ -84,11 +86,11 @@ class CachedAnswers:
                 Usage.model_validate(found["usage"]),
                 Usage.model_validate(found["first"]),
             )
-        except (KeyError, ValidationError):  # of another version
+        except (KeyError, ValidationError):  # stored by another version
             return None
 
     def keep(self, question: Question, answered: Answered, sample: int = 0, run: str = "") -> None:
-        """Remember an answer."""
+        """Store an answer."""
         told = {
             "decision": answered.decision.to_json(),
             "usage": answered.usage.to_json(),
@@ -100,16 +102,16 @@ class CachedAnswers:
         return question.key(f"{self._server}:{sample}" if sample else self._server)
 
     def notes(self) -> dict[str, Any]:
-        """What a run that goes on counts from."""
+        """The counters, noted in the journal for a resume."""
         return {"arbiter_cache": {"asked": self.asked, "hits": self.hits}}
 
     def take_up(self, notes: Mapping[str, Any] | None) -> None:
-        """Go on counting from what `notes` gave."""
+        """Continue with the counters that `notes` gave."""
         noted = (notes or {}).get("arbiter_cache") or {}
         self.asked, self.hits = int(noted.get("asked", 0)), int(noted.get("hits", 0))
 
     def told(self) -> str:
-        """The rate of hits, for a report."""
+        """The hit rate in words, for a report."""
         rate = f" ({self.hits / self.asked:.0%})" if self.asked else ""
         return f"the arbiter's cache held {self.hits} of {self.asked} answers{rate}"
 

@@ -2,9 +2,9 @@
 
     state/arbiter-answers/3f/3f9c...e1.json      {"digest": sha256 of "answer", "run": id, "answer": {...}}
 
-A file is written beside its place and then renamed, so that a process that is killed leaves the answer whole or not at
-all, and two processes do not disturb each other: equal names hold answers to equal questions. A file that does not hold
-what its digest says is removed, with a warning, and the question is asked again.
+A file is written beside its place and then renamed, so that a killed process leaves an answer complete or absent, and
+two processes do not disturb each other: files of the same name hold answers to equal questions. A file whose content
+does not match its digest is removed, with a warning, and the question is asked again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rawko.processes.private import make_private
 FOLDER: Final = "arbiter-answers"
 MAX_ANSWERS: Final = 10_000
 MAX_BYTES: Final = 100_000
-"""Of one answer; a larger one is not kept."""
+"""Size limit of one answer; a larger one is not stored."""
 _TRIM_EVERY: Final = 200
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -32,11 +32,11 @@ Warn = Callable[[str], None]
 
 
 class AnswerStore:
-    """Answers in a state folder.
+    """Stores answers in a state folder.
 
     Args:
-        warn: Told of an answer that was damaged, and of a folder that cannot be written.
-        most: How many are kept; of more, those go that were not used for longest.
+        warn: Called with a warning about a damaged answer, or a folder that cannot be written.
+        most: Most answers that are stored; the least recently used ones are removed first.
     """
 
     def __init__(self, state_dir: Path, warn: Warn, *, most: int = MAX_ANSWERS) -> None:
@@ -46,7 +46,7 @@ class AnswerStore:
         self._written = 0
 
     def take(self, key: str) -> dict[str, Any] | None:
-        """The answer of a key; None where there is none, or where it is damaged."""
+        """The answer for a key; None where there is none, or where it is damaged."""
         path = self._path(key)
         try:
             with path.open("rb") as file:
@@ -64,10 +64,10 @@ class AnswerStore:
         return answer
 
     def keep(self, key: str, answer: Mapping[str, Any], run: str = "") -> None:
-        """Remember the answer of a key. A folder that cannot be written costs the next question, not this run.
+        """Store the answer for a key; if the folder cannot be written, only a warning is given.
 
         Args:
-            run: Whose question it is; the answer goes when that run is removed.
+            run: Id of the run that asked; the answer is removed together with this run.
         """
         path = self._path(key)
         data = json.dumps({"digest": _digest(answer), "run": run, "answer": answer}).encode()
@@ -90,7 +90,7 @@ class AnswerStore:
             self._trim()
 
     def forget(self, runs: Collection[str]) -> None:
-        """Remove the answers to questions of some runs, and those that cannot be read."""
+        """Remove the answers to questions of some runs, and files that cannot be read."""
         for path in self._folder.glob("*/*"):
             with suppress(OSError):
                 if not _is_of_other(path.read_bytes(), runs):
@@ -102,7 +102,7 @@ class AnswerStore:
         return self._folder / key[:2] / f"{key}.json"
 
     def _trim(self) -> None:
-        """Remove the answers over the bound, and files that a killed process was writing."""
+        """Remove the oldest files above the limit; files that killed processes have left unfinished count, too."""
         found: list[tuple[float, Path]] = []
         for path in self._folder.glob("*/*"):
             with suppress(OSError):

@@ -1,1 +1,2 @@
-"""Checks of what a run is about to deliver: commands run in its folder, and evidence for a claim that it is done."""
+"""Checks of a run's files before it delivers them: commands that must pass, and evidence that an agent's task is
+done."""

@@ -1,11 +1,12 @@
-"""One check: a command run in a folder that is to be delivered, within bounds of time and output; the result as data.
+"""Runs one check: a command in a folder that is to be delivered, with limits of time and output; the result is data.
 
-A check is run as the tool `bash` runs a command: in a process group of its own that is ended with all descendants,
-without the user's keys, in the sandbox where one is asked for. Its output is kept whole on disk, its end in the result.
-The gate is not asked: a check comes from the user's settings, or from a project's that the user trusts.
+A check runs as commands of the tool `bash` do: in a process group of its own that is ended with all descendants,
+without the user's keys, in the sandbox where the settings demand one. Its whole output is stored on disk, the end of it
+in the result. The gate is not asked, since checks come from the user's settings, or from a project's that the user
+trusts.
 
-Between two snapshots of the folder it is seen whether the check has changed files. Such changes are set back: what is
-delivered is what was checked.
+Snapshots before and after show which files the check has changed. These changes are undone, so that the delivered
+files are the checked ones.
 
     before = capture        tree 1
     make test               exit code 0, writes report.xml
@@ -29,11 +30,11 @@ from rawko.tools.sandbox import Sandbox
 from rawko.vocabulary.snapshot import Snapshot
 
 OUTPUT_CHARS: Final = 4000
-"""The end of a check's output that its result holds."""
+"""Characters of the end of a check's output that its result holds."""
 MAX_OUTPUT_BYTES: Final = 16_000_000
-"""A check that writes more is stopped, and has not passed."""
+"""Most output of a check; a check that writes more is stopped and has failed."""
 MAX_CHANGED: Final = 20
-"""Changed files that a result names."""
+"""Most changed files that a result names."""
 BEFORE, AFTER = "before check", "after check"
 """Labels of the snapshots around a check."""
 
@@ -49,14 +50,14 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What a check has shown.
+    """The result of a check.
 
     Attributes:
         exit_code: None where the command was stopped before its end, or could not be started.
-        stopped: Why it was stopped or not started; "" of a command that ran to its end.
+        stopped: Why it was stopped or not started; "" where it ran to its end.
         output: The end of its output, at most `OUTPUT_CHARS` characters.
-        tree: The files that were checked.
-        changed: Paths that the check changed, sorted, at most `MAX_CHANGED`; they were set back.
+        tree: Git tree of the files that were checked.
+        changed: Paths that the check changed, sorted, at most `MAX_CHANGED`; the changes were undone.
     """
 
     name: str
@@ -85,16 +86,16 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where and how checks of one folder run.
+    """The folder and environment in which checks run.
 
     Attributes:
-        folder: In which each command starts.
-        outputs: Folder for whole outputs, outside the workspace.
-        running: Folder for notes of running commands, by which a resumed run ends those that outlived a kill.
-        environ: The environment from which variables are passed on.
+        folder: Folder in which each command starts.
+        outputs: Folder for complete outputs, outside of the workspace.
+        running: Folder for notes of running commands, by which a resumed run ends commands that outlived a kill.
+        environ: The environment whose variables are passed on.
         extra_env: Names or patterns of further variables that commands may see.
-        sandbox: None: run without one.
-        variables: Set in the environment of commands beside what is passed on.
+        sandbox: None: commands run without one.
+        variables: Further variables that are set for commands.
     """
 
     folder: Path
@@ -106,7 +107,7 @@ class Surroundings:
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def bash(self) -> Bash:
-        """A new shell: it starts in the folder, wherever an earlier command has gone."""
+        """A new shell, which starts in the folder, not where an earlier command has changed to."""
         env = {**command_environment(self.environ, self.extra_env), **self.variables}
         settings = BashSettings(max_output_bytes=MAX_OUTPUT_BYTES, extra_env=self.extra_env)
         leftovers = Leftovers(self.running)
@@ -116,10 +117,10 @@ class Surroundings:
 
 
 async def run_check(check: Check, surroundings: Surroundings, workspace: Workspace) -> CheckResult:
-    """Run a check in a folder, and set back what it changes.
+    """Run a check in a folder, and undo its changes.
 
     Args:
-        workspace: Of the same folder.
+        workspace: The workspace of that folder.
 
     Raises:
         WorkspaceError: The folder cannot be captured or set back.
@@ -148,7 +149,7 @@ async def run_check(check: Check, surroundings: Surroundings, workspace: Workspa
 
 
 async def _set_back(workspace: Workspace, before: Snapshot) -> tuple[str, ...]:
-    """Undo what a check did to the files; the paths, or () where it changed none."""
+    """Undo a check's changes of files; returns the changed paths, () where there were none."""
     after = await workspace.capture(AFTER)
     if after.tree == before.tree:
         return ()

@@ -1,7 +1,7 @@
-"""Evidence gathered: each demand looked at, in order, in the files that are to be delivered.
+"""Gathers evidence: tests each demand, in order, on the files that are to be delivered.
 
-A check that has passed on the very same tree is not run again: its earlier result stands. All other demands are cheap
-and are looked at each time.
+A check that has passed on exactly the same tree is not run again; its earlier result is used. All other demands are
+cheap, and are tested each time.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from rawko.vocabulary.evidence import Demand, Evidence
 from rawko.vocabulary.snapshot import Snapshot
 
 EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-"""Git's tree without a file: what differs from it is all that a tree holds."""
+"""Id of git's tree without files; the changes from it to a tree are all files of that tree."""
 MAX_FILE_BYTES: Final = 16_000_000
-"""A larger file is not searched, and then the text may stand in it."""
+"""Size limit of a searched file; for a larger one, the demand counts as not fulfilled."""
 MAX_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Gatherer:
-    """Looks for evidence in one folder.
+    """Gathers evidence in one folder.
 
     Attributes:
-        surroundings: Makes the surroundings of checks when they are first needed.
-        workspace: Of the same folder.
+        surroundings: Makes the surroundings of checks; called when a check is to run.
+        workspace: The workspace of the same folder.
     """
 
     surroundings: Callable[[], Surroundings]
     workspace: Workspace
 
     async def __call__(self, demands: Sequence[Any], known: Sequence[Any] = ()) -> list[dict[str, Any]]:
-        """Evidence for each demand as data, in order.
+        """Evidence for each demand, as data, in order.
 
         Args:
             demands: Demands as data.
-            known: Evidence of earlier looks of the same run.
+            known: Evidence that was gathered earlier in the same run.
 
         Raises:
             WorkspaceError: The folder cannot be captured or set back.
@@ -57,21 +57,21 @@ class Gatherer:
         return [one.to_json() for one in await self.gather(asked, earlier)]
 
     async def delivery(self) -> dict[str, Any]:
-        """The files as they are now, as a Snapshot as data."""
+        """A snapshot of the present files, as data."""
         return (await self.workspace.capture(BEFORE)).to_json()
 
     async def set_back(self, to: Mapping[str, Any] | None) -> None:
-        """Undo what an interrupted check has done."""
+        """Undo the changes of an interrupted check."""
         await self.workspace.reset(None if to is None else Snapshot.model_validate(thaw(to)))
 
     async def gather(self, demands: Sequence[Demand], known: Sequence[Evidence] = ()) -> list[Evidence]:
-        """As a call, in the vocabulary's types."""
+        """As a call, with the types of `rawko.vocabulary.evidence`."""
         found = {
             index: await self._checked(demand, known)
             for index, demand in enumerate(demands)
             if demand.check is not None
         }
-        # After the checks: a snapshot of what is delivered, in which all else is looked up.
+        # After the checks: a snapshot of the files to be delivered, in which the other demands are looked up.
         tree = (await self.workspace.capture(BEFORE)).tree if len(found) < len(demands) else ""
         paths = await self._paths(tree) if any(one.exists or one.no_match for one in demands) else ()
         for index, demand in enumerate(demands):
@@ -111,7 +111,7 @@ class Gatherer:
         )
 
     async def _paths(self, tree: str) -> tuple[str, ...]:
-        """Every file of a tree."""
+        """The paths of all files of a tree."""
         return tuple(change.path for change in await self.workspace.changes(EMPTY_TREE, tree))
 
 
@@ -131,7 +131,7 @@ def _no_match(demand: Demand, text: str, tree: str, paths: Sequence[str], root: 
     for path in fitting:
         try:
             data = files.read(path, limit=MAX_FILE_BYTES)
-        except ConfigError:  # a link, or too large
+        except ConfigError:  # the path is a link, or the file is too large
             unread.append(path)
             continue
         if data is not None and wanted in data:

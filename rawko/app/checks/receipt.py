@@ -1,10 +1,10 @@
-"""The receipt of a run that has ended: what was claimed, and what stands for it.
+"""The receipt of an ended run: its claim, and the facts that support it.
 
-claim      what the run says it has done
-evidence   what the machine has found for it, and for which files
-review     what others said of it after the last change
-risk       what a reader should look at first
-cost, undo what it took, and how the files go back
+claim      the run's summary of its work
+evidence   the findings of the machine, and the files that they hold for
+review     results of agents that ran after the last change
+risk       facts that a reader should look at first
+cost, undo its cost, and the command that restores the files
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from rawko.vocabulary.snapshot import FileChange
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What stands for the claim of a run.
+    """The facts that support the claim of a run.
 
     Attributes:
         claim: The run's own summary.
-        review: Runs of agents that came after the last change and changed nothing: {agent, result, output}.
+        review: Agent runs after the last change that changed nothing themselves: {agent, result, output}.
         risks: Sentences, the gravest first.
-        undo: The command that brings the files back to what they were before the run; "" where it changed none.
+        undo: The command that restores the files as before the run; "" where it changed none.
     """
 
     side: Side
@@ -73,7 +73,7 @@ async def receipt(run: str, current: Settings) -> Receipt:
 
 
 async def _review(past: Past) -> tuple[Mapping[str, Any], ...]:
-    """What agents said after the last change, of a run under the arbiter."""
+    """Results of agents after the last change, in a run with an arbiter; () for an agent that ran alone."""
     if past.record.agent is not None or not past.last:
         return ()
     history = thaw((await past.machines_at(past.last)).root.interpreter.context.get("history")) or []

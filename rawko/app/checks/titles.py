@@ -1,4 +1,4 @@
-"""How a demanded piece of evidence is called where people read of it."""
+"""The title of a demand for evidence, for people."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from rawko.vocabulary.evidence import Demand
 
 
 def title_of(demand: Mapping[str, Any]) -> str:
-    """The name of a demand, which is data, or what it demands."""
+    """The title of a demand, which is given as data: its name, or its condition."""
     return Demand.model_validate(dict(demand)).title

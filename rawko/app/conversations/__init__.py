@@ -1,1 +1,1 @@
-"""Conversations of a folder: runs that follow each other, what they have used, files that can be named in them."""
+"""Conversations of a folder: runs that follow each other, their usage, and the files that a task can name."""

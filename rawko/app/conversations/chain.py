@@ -1,8 +1,8 @@
-"""Runs that follow each other: one conversation of a folder, each task a run of its own.
+"""Conversations: runs of a folder that follow each other, one run per task.
 
 run 1  "Write a parser"   ended            followed by
 run 2  "Now its tests"    ended            followed by
-run 3  "And the docs"     interrupted      which goes on, before anything can follow it
+run 3  "And the docs"     interrupted      has to be resumed before a run can follow it
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from rawko.config.settings import WIRES
 
 
 class Standing(StrEnum):
-    """Where the latest run of a conversation stands."""
+    """The status of the latest run of a conversation."""
 
     ENDED = "ended"
-    """It can be followed."""
+    """It has ended, and can be followed."""
     REWOUND = "rewound"
-    """It was set back to a step: it can be followed from there, and it can go on."""
+    """It was rewound: it can be followed from that step, and it can be resumed."""
     WAITS = "waits"
     """It asks a person, or its budget is used up."""
     INTERRUPTED = "interrupted"
-    """It was killed: it can go on."""
+    """Its process was killed: it can be resumed."""
     FORKED = "forked"
-    """It is a fork that has not gone on yet."""
+    """It is a fork that has not been resumed yet."""
     AT_WORK = "at_work"
-    """Another process has it."""
+    """Another process is running it."""
 
 
 def standing_of(record: RunRecord) -> Standing:
-    """Where a run stands now."""
+    """The present status of a run."""
     if is_at_work(record.settings, record.run):
         return Standing.AT_WORK
     if record.outcome == REWOUND:
@@ -53,11 +53,11 @@ def standing_of(record: RunRecord) -> Standing:
 
 
 def latest(current: Settings) -> RunRecord | None:
-    """The latest run that works in the current folder; None where there is none. Those of forks are elsewhere."""
+    """The latest run in the current folder; None where there is none. Forks work in other folders."""
     for name in reversed(run_names(current)):
         try:
             record = read_record(name, current)
-        except ConfigError:  # a damaged one hides no other
+        except ConfigError:  # a damaged record is skipped
             continue
         if record.settings.workspace == current.workspace:
             return record
@@ -65,7 +65,7 @@ def latest(current: Settings) -> RunRecord | None:
 
 
 def chain(run: str, current: Settings) -> tuple[RunRecord, ...]:
-    """The conversation that ends with a run, oldest first; it begins later where a run was removed.
+    """The conversation that ends with a run, oldest run first; it is cut where a run was removed.
 
     Raises:
         ConfigError: There is no such run, or its record cannot be read.
@@ -82,7 +82,7 @@ def chain(run: str, current: Settings) -> tuple[RunRecord, ...]:
 
 
 async def views_of(run: str, current: Settings) -> list[RunView]:
-    """The runs of a conversation with what each has used, oldest first.
+    """The runs of a conversation with their usage, oldest first.
 
     Raises:
         ConfigError: There is no such run, or its record cannot be read.
@@ -91,7 +91,7 @@ async def views_of(run: str, current: Settings) -> list[RunView]:
 
 
 def continued_flags(record: RunRecord, flags: Flags) -> Flags:
-    """What a conversation that is taken up again keeps of its provider and its model, where nothing else is typed."""
+    """The flags with provider and model of the conversation's latest run, where the user gives no others."""
     then = record.settings
     kept = {"provider": then.provider, "model": then.model, "scenario": then.scenario, "cassette": then.cassette}
     if {"provider", "scenario", "cassette"} & {name for name, _ in flags.items()} or then.provider in WIRES:
@@ -101,13 +101,13 @@ def continued_flags(record: RunRecord, flags: Flags) -> Flags:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation as it stands: what the next task is given.
+    """The state of a conversation, from which its next task starts.
 
     Attributes:
-        settings: Of the next task.
-        agent: Who works alone; None under the arbiter.
-        last: The latest run; None before the first task.
-        played: The run that was at work last, also where the conversation was set back to one before it.
+        settings: Settings of the next task.
+        agent: The agent that works alone; None: the arbiter chooses agents.
+        last: Id of the latest run; None before the first task.
+        played: Id of the run that was executed last; differs from `last` after a return to an earlier run.
     """
 
     settings: Settings
@@ -116,27 +116,27 @@ class Conversation:
     played: str | None = None
 
     def standing(self) -> Standing:
-        """Where the latest run stands; a conversation without one can begin.
+        """The status of the latest run; ENDED before the first task.
 
         Raises:
-            ConfigError: Its record cannot be read.
+            ConfigError: The run's record cannot be read.
         """
         return Standing.ENDED if self.last is None else standing_of(read_record(self.last, self.settings))
 
     def next_run(self, task: str) -> Run:
-        """The run of the next task, with the conversation and the files so far."""
+        """The run of the next task, which gets the conversation and the files so far."""
         run = Run(self.settings, task, self.agent, continues=self.last, is_of_session=True)
         run.plays_after = self.played
         return run
 
     async def unfinished(self, current: Settings) -> Run:
-        """The latest run, ready to go on as it began.
+        """The latest run, ready to be resumed with its recorded settings.
 
         Args:
-            current: Settings of the folder, whose environment the run goes on in.
+            current: Settings of the folder; the run gets their environment.
 
         Raises:
-            ConfigError: There is none, or it cannot go on.
+            ConfigError: There is no run, or it cannot be resumed.
         """
         if self.last is None:
             raise ConfigError("there is no task yet that could go on")
@@ -148,10 +148,10 @@ class Conversation:
         return going
 
     def to_cancel(self, who: str) -> Run:
-        """The latest run, to be ended where it stands.
+        """The latest run, to be cancelled.
 
         Raises:
-            ConfigError: There is none, it has ended, or another process has it.
+            ConfigError: There is no run, it has ended, or another process is running it.
         """
         if self.last is None:
             raise ConfigError("there is no task yet that could be ended")
@@ -164,9 +164,9 @@ class Conversation:
         return run_to_cancel(record, who)
 
     def after(self, run: str) -> Conversation:
-        """The conversation once a run has been at work; one that has not begun leaves no trace."""
+        """The conversation after a run was executed; unchanged if the run could not start."""
         return replace(self, last=run, played=run) if has_record(self.settings, run) else self
 
     def back_in(self, run: str) -> Conversation:
-        """The conversation once a run of it was set back to a step."""
+        """The conversation after one of its runs was rewound."""
         return replace(self, last=run)

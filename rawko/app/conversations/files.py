@@ -1,4 +1,5 @@
-"""Files of a workspace that can be named in a task, as the tool `glob` lists them: without what .gitignore names."""
+"""Finds files of a workspace that a task can name, as the tool `glob` lists them: without files that .gitignore
+excludes."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _TIMEOUT_MS: Final = 5_000
 
 
 async def files_of(workspace: Path) -> tuple[str, ...]:
-    """Paths in order, in the form in which tools show them; none where the folder cannot be read in time."""
+    """Paths in order, in the form in which tools show them; () where the folder cannot be searched in time."""
     request = Request(path=".", max_items=MAX_FILES, max_chars=_MAX_CHARS)
     try:
         found = await search(Folder(workspace), request, timeout_ms=_TIMEOUT_MS)
@@ -27,7 +28,7 @@ async def files_of(workspace: Path) -> tuple[str, ...]:
 
 
 def matching(files: Sequence[str], typed: str, limit: int) -> tuple[str, ...]:
-    """The files that hold what was typed: names that begin with it first, then paths that do, then the others.
+    """The files whose path contains what was typed: by name prefix first, then by path prefix, then the others.
 
     >>> matching(("docs/run.md", "rawko/run.py", "run.sh", "tests/test_run.py"), "run", 9)
     ('docs/run.md', 'rawko/run.py', 'run.sh', 'tests/test_run.py')

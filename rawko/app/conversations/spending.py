@@ -1,4 +1,4 @@
-"""What a conversation has used so far: tokens, cost, and how full the model's window is."""
+"""A conversation's usage so far: tokens, cost, and the filled share of the model's context window."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from rawko.runtime.inspection import InspectionEvent
 from rawko.vocabulary.usage import Usage
 
 Used = tuple[Usage, float | None]
-"""Tokens, and what they cost in US dollars; None where no price is known."""
+"""Tokens, and their cost in US dollars; None where no price is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What was used.
+    """The usage of a conversation.
 
     Attributes:
-        by_run: By the run's id; a run that goes on is counted once, with all that it has used.
-        context_tokens: Of the latest turn of a model: what it was sent and what it said; 0 before the first.
-        model: Whose turn that was.
+        by_run: Usage by run id; a resumed run is counted once, with all of its usage.
+        context_tokens: Tokens sent and received in the latest model turn; 0 before the first.
+        model: The model of that turn.
     """
 
     by_run: Mapping[str, Used] = field(default_factory=dict)
@@ -32,26 +32,26 @@ class Spending:
 
     @classmethod
     def of(cls, runs: Iterable[RunView]) -> Spending:
-        """What the runs of a conversation have used."""
+        """The usage of the runs of a conversation."""
         return cls({run.id: (run.usage, run.cost_usd) for run in runs})
 
     @property
     def usage(self) -> Usage:
-        """All tokens."""
+        """The tokens of all runs."""
         return sum((usage for usage, _ in self.by_run.values()), Usage())
 
     @property
     def cost_usd(self) -> float | None:
-        """Of all runs whose price is known; None where there is none."""
+        """Cost of all runs whose price is known; None where there are none."""
         known = [cost for _, cost in self.by_run.values() if cost is not None]
         return sum(known) if known else None
 
     def with_report(self, report: Report) -> Spending:
-        """With what a run has used until its end."""
+        """The usage after a run has ended, with its report."""
         return replace(self, by_run={**self.by_run, report.run: (report.usage, report.cost_usd)})
 
     def after(self, event: InspectionEvent) -> Spending:
-        """After an event of a run's inspection stream."""
+        """The usage after an event of a run's inspection stream."""
         if event["type"] != "emit" or event["event"] != "TURN_DONE":
             return self
         data = event["data"]
@@ -59,6 +59,6 @@ class Spending:
         return replace(self, context_tokens=tokens, model=str(data["model"]))
 
     def context_used(self, settings: Settings) -> float | None:
-        """The part of the model's window that the latest turn has filled; None where one of them is not known."""
+        """The share of the model's context window that the latest turn has filled; None where it is not known."""
         window = settings.context_window or context_window(self.model)
         return self.context_tokens / window if window and self.context_tokens else None

@@ -1,10 +1,10 @@
-"""What a run does just now, folded from its inspection stream: for a line that moves while an agent works.
+"""The present activity of a run, folded from its inspection stream, for a status line while an agent works.
 
     activity = Activity(agent="developer")
     for event in stream:
         activity = after(activity, event)
 
-A pure function of the events: a face adds the clock (`now - since`) and the tokens and cost of the run.
+A pure function of the events: an interface adds the clock (`now - since`), and the run's tokens and cost.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from rawko.runtime.inspection import InspectionEvent
 from rawko.vocabulary.shown_states import shown_states
 
 MAX_TAIL_CHARS: Final = 2_000
-"""Of thinking and of a command's output: the end is kept."""
+"""Characters of the end of thinking, and of a command's output, that are stored."""
 _ROOT: Final = "root"
 
 
 class Doing(StrEnum):
-    """What a run waits for just now."""
+    """The kind of work that a run waits for now."""
 
     STARTING = "starting"
     MODEL = "model"
@@ -41,19 +41,19 @@ class Doing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """What a run does just now.
+    """The present activity of a run.
 
     Attributes:
-        agent: Who works; "" before the arbiter has chosen one.
-        iteration: Agent runs that have begun; 0 where an agent runs alone.
-        states: Active states of the root machine that a person is shown, outermost first.
-        words: What is done: a tool call as one line, the reason of a delay.
-        call: The agent's latest tool call as one line, which the gate may still hold back.
-        since: Time of the event that began it, in seconds since the epoch.
+        agent: The agent that works; "" before the arbiter has chosen one.
+        iteration: Number of agent runs that have started; 0 where an agent runs alone.
+        states: Active states of the root machine for people, outermost first.
+        words: The work in words: a tool call as one line, the reason of a delay.
+        call: The agent's latest tool call as one line; the gate may not have allowed it yet.
+        since: Time of the event that started the activity, in seconds since the epoch.
         is_silent: The model's turn has brought neither text nor thinking yet.
-        thinking: End of what the model thinks in this turn.
-        output: End of what the running command has written.
-        output_bytes: All that it has written.
+        thinking: End of the model's thinking in this turn.
+        output: End of the running command's output.
+        output_bytes: Bytes of all its output.
     """
 
     agent: str = ""

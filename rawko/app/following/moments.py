@@ -1,9 +1,9 @@
-"""What held after each step of a run: the active states, who worked, the plan, and what was used by then.
+"""The state of a run after each step: active states, agent, plan, and usage.
 
-A viewer that goes back to a step asks for its moment. What did not change between two steps is held once. Totals are
-kept for every 250th step alone, and those of a step are worked out from the nearest ones before it:
+A viewer that goes back to a step asks for its moment. Equal moments of consecutive steps share one object. Totals are
+stored for every 250th step only; others are computed from the nearest stored ones before them:
 
-    kept after 250, 500, 750        asked: 600  ->  a copy of those after 500, and 100 steps more
+    stored after 250, 500, 750      asked: 600  ->  a copy of those after 500, and 100 steps more
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from rawko.app.views.steps import StepView
 from rawko.app.views.totals import Totals
 
 KEPT_EVERY: Final = 250
-"""Steps between two totals that are kept."""
+"""Steps between two stored totals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What held after a step.
+    """The state of a run after a step.
 
     Attributes:
-        configurations: Active states by the path of their machine.
-        agent: Who worked, or had worked last.
+        configurations: Active states, by path of the machine.
+        agent: The agent that worked last.
     """
 
     configurations: Mapping[str, tuple[str, ...]]
@@ -40,10 +40,10 @@ class Moments:
     """The moments of the steps that were read.
 
     Args:
-        agent: The one that runs alone; None under the arbiter.
+        agent: The agent that runs alone; None in a run with an arbiter.
 
     Attributes:
-        totals: After the latest step.
+        totals: Totals after the latest step.
     """
 
     def __init__(self, agent: str | None = None) -> None:
@@ -56,11 +56,11 @@ class Moments:
         self.totals = Totals()
 
     def begin(self, agent: str) -> None:
-        """Who had worked last, where the first step that is added is not the run's first."""
+        """Set the agent that worked last, for a reader that does not start at the run's first step."""
         self._moment = Moment({}, self._alone or agent, ())
 
     def add(self, view: StepView, fold: StepFold, plan: tuple[PlanStep, ...]) -> None:
-        """Add the next step, with what is known and the plan after it."""
+        """Add the next step, with the fold's state and the plan after it."""
         configurations = fold.configurations
         before = self._moment
         agent = view.agent if self._alone is None and "/" in view.actor else before.agent
@@ -77,17 +77,17 @@ class Moments:
             self._kept.append(self.totals.copy())
 
     def at(self, step: int) -> Moment | None:
-        """The moment after a step; None where it was not read."""
+        """The moment after a step; None for a step before the first one that was read."""
         index = self._index(step)
         return self._moments[index] if index >= 0 else None
 
     def cost_at(self, step: int) -> float | None:
-        """What all calls until a step have cost, in US dollars; None where there were none, or no price is known."""
+        """Cost of all calls until a step, in US dollars; None where there were none, or no price is known."""
         index = self._index(step)
         return self._costs[index] if index >= 0 else None
 
     def totals_at(self, step: int) -> Totals:
-        """What was used until a step, of the steps that were read."""
+        """Totals of the steps that were read, until a step."""
         until = self._index(step) + 1
         kept = until // KEPT_EVERY
         found = self._kept[kept].copy()

@@ -1,7 +1,7 @@
-"""A run as a viewer watches it: its steps so far, then what is new, as often as asked; also after it has ended.
+"""Watches a run for a viewer: gives the steps so far, then new ones on request, also after the run has ended.
 
-Nothing is read twice: each look reads the rows after the last one. A run that ended may go on, be set back or be
-removed while it is watched; the viewer learns of each.
+Each request reads only the rows after the last one. A run that has ended may be resumed, rewound or removed while it is
+watched; the viewer gets to know.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from rawko.runtime.journal import Journal, StepRecord
 from rawko.runtime.replay.rewind_records import jump_of
 
 TAIL: Final = 200
-"""Steps from the end that a viewer of a long run gets first."""
+"""Number of steps from the end with which a viewer of a long run starts."""
 LOOK: Final = 100
-"""Steps of one look: few, so that a viewer can draw in between."""
+"""Most steps per request; few, so that a viewer can draw in between."""
 GONE: Final = "removed"
 """Outcome of a run that was removed while it was watched."""
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What is new since the last look.
+    """The changes since the last request.
 
     Attributes:
-        steps: At most a page; `is_more`: there are more already.
-        pieces: Of the model's text, which no row holds yet; `output` is the latest one of a running command.
-        is_rewound: A rewind is among the steps: what earlier views say of being left behind is outdated.
+        steps: At most `LOOK` steps; `is_more`: there are more already.
+        pieces: Text of the model that is not in a row yet; `output` is the latest output of a running command.
+        is_rewound: A rewind is among the steps, so `is_left_behind` of earlier views is outdated.
     """
 
     steps: Sequence[StepView]
@@ -57,18 +57,19 @@ class News:
 
 
 class Watched:
-    """One run, watched; made by `async with Watched(record, current) as watched`.
+    """A watched run; use as `async with Watched(record, current) as watched`.
 
     Args:
-        tail: Begin so many steps before the end; the conversation and the totals begin there, too. None: at the first.
+        tail: Start so many steps before the end; conversation and totals start there, too. None: start at the first
+            step.
 
     Attributes:
-        joined_at: Number of the step after which it began; 0 for the first.
+        joined_at: Number of the step after which watching started; 0 for the first.
         outcome: As `rawko runs` lists it, or `GONE`.
-        is_at_work: Some process runs it now.
-        is_catching_up: Steps that were there before are still being read.
-        conversation, plan: After the latest step that was read; `moments` tells what held after any of them.
-        line: Which steps a rewind has left behind.
+        is_at_work: A process is running it now.
+        is_catching_up: Steps that existed before are still being read.
+        conversation, plan: After the latest step that was read; `moments` has the state after each step.
+        line: Tells which steps a rewind has left behind.
         failure: Why the run's journal cannot be read now; "" where it can.
     """
 
@@ -116,7 +117,7 @@ class Watched:
 
     @property
     def asked(self) -> Asked | None:
-        """The question that the run waits with; its number is that of the row that asked, or brought it back."""
+        """The question that the run waits with; its number is that of the row that asked, or restored it."""
         found = self.reader.fold.asked
         if found is None or found.number is not None:
             return found
@@ -124,19 +125,19 @@ class Watched:
 
     @property
     def totals(self) -> Totals:
-        """What was used by agent and state, after the latest step that was read."""
+        """Usage by agent and state, after the latest step that was read."""
         return self.moments.totals
 
     def said_at(self, step: int, most: int) -> list[Entry]:
-        """The conversation as of a step, also of one that a rewind has left behind: its latest entries."""
+        """The latest entries of the conversation as of a step, which a rewind may have left behind."""
         line = Line([one for one in self._rewinds if one[0] <= step])
         return self.conversation.as_of(step, line, most)
 
     async def look(self) -> News:
-        """What is new. A run that was removed has nothing new, and its outcome says so.
+        """Read what is new. For a removed run there is nothing new, and `outcome` says so.
 
         Raises:
-            ConfigError: The journal cannot be read now; the next look tries again.
+            ConfigError: The journal cannot be read now; the next call tries again.
         """
         if not (self.record.folder / "run.json").is_file():
             self.outcome, self.is_at_work = GONE, False
@@ -184,12 +185,12 @@ class Watched:
             return
         try:
             self.outcome = outcome_now(read_record(self.record.run, self._current))
-        except ConfigError:  # it is being removed, or written: the next look knows
+        except ConfigError:  # the record is being removed or written; the next call reads it
             self.outcome = "interrupted"
 
 
 async def _last_step(record: RunRecord) -> int:
-    """Number of the latest step.
+    """Number of the latest row.
 
     Raises:
         ConfigError: The journal cannot be read.

@@ -1,1 +1,1 @@
-"""What a viewer of runs asks beside steps and summaries: taken transitions, files of a step, aligned runs, actions."""
+"""Data and actions for viewers of runs: taken transitions, files of a step, aligned runs, actions of a person."""

@@ -1,7 +1,7 @@
-"""What a person does to a run from a viewer: answer, cancel, override, rewind, fork, pin.
+"""Actions of a person on a run from a viewer: answer, cancel, override, rewind, fork, pin.
 
-A run that some process has at work gets a message in its inbox. A run that waits is taken up by a process of its own,
-with the same command that a person would type: it goes on when the viewer ends.
+A run that a process is running gets a message in its inbox. For a run that waits, a new process is started with the
+command that a person would type; the process continues after the viewer has ended.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _POLL_S: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of an action: words for people, and whether the run took it."""
+    """The result of an action: words for people, and whether the run took it."""
 
     words: str
     is_taken: bool = True
@@ -52,17 +52,17 @@ class Done:
 
 
 class Outdated(ConfigError):
-    """The question that was answered is not the one that the run asks now."""
+    """The answered question is not the one that the run asks now."""
 
 
 class Actor:
     """Acts on the runs of one folder.
 
     Args:
-        settings: Of the folder, to look at runs with.
-        who: Whose name the runs record; the user's by default.
-        reread: Reads the settings of the folder anew, before something is done in this process: a viewer may have been
-            started beside settings with defects, or they have changed since. Raises ConfigError where they have some.
+        settings: Settings of the folder, used to read runs.
+        who: Name that the runs record for the person; the user's name by default.
+        reread: Reads the folder's settings again, before an action in this process: they may have had defects when the
+            viewer started, or have changed since. Raises ConfigError if they have defects.
     """
 
     def __init__(
@@ -77,11 +77,11 @@ class Actor:
 
         Args:
             kind: "answer", "approve" (`text` is the scope) or "deny" (`text` is the reason).
-            asked: Number of the question that the person saw; `now`: of the one that the run asks.
+            asked: Number of the question that the person saw; `now`: number of the question that the run asks.
 
         Raises:
-            Outdated: The run asks something else by now, or nothing.
-            ConfigError: The answer is empty, too long, or no scope.
+            Outdated: The run asks another question now, or none.
+            ConfigError: The answer is empty or too long, or the scope unknown.
         """
         if asked != now or now is None:
             raise Outdated(
@@ -104,15 +104,15 @@ class Actor:
         return await self._start(record, command, "answered; the run goes on in a process of its own")
 
     async def keep_rule(self, run: str, rule: str, needs: Need | Asked | None, asked: int | None) -> Done:
-        """Keep a rule in the user's own configuration, and allow the call that waits once.
+        """Store a rule in the user's own configuration, and allow the waiting call once.
 
         Args:
-            rule: As it was shown; kept only where it is the one that is offered for the call.
+            rule: The rule that was shown; it is stored only if it is the one that is offered for the call.
             asked: Number of the question that the person saw; `needs`: what the run asks now.
 
         Raises:
-            Outdated: The run asks something else by now, or nothing.
-            ConfigError: Another rule is offered for the call, or none, or it cannot be kept.
+            Outdated: The run asks another question now, or none.
+            ConfigError: Another rule or none is offered for the call, or it cannot be stored.
         """
         now = None if needs is None else needs.number
         record = read_record(run, self._settings)
@@ -126,10 +126,10 @@ class Actor:
         return Done(f"kept: {rule}; {done.words}", done.is_taken)
 
     async def cancel(self, run: str) -> Done:
-        """End a run, wherever it stands.
+        """Cancel a run, whether it is running or waits.
 
         Raises:
-            ConfigError: It has ended already.
+            ConfigError: The run has ended already.
         """
         record = self._open(run)
         if is_at_work(record.settings, run):
@@ -138,10 +138,10 @@ class Actor:
         return await self._start(record, ("cancel", "--", run), "cancelled")
 
     async def resume(self, run: str) -> Done:
-        """Go on with a run that was interrupted.
+        """Resume a run that was interrupted.
 
         Raises:
-            ConfigError: It is at work, or has ended.
+            ConfigError: The run is running, or has ended.
         """
         record = read_record(run, self._settings)
         if is_at_work(record.settings, run):
@@ -149,7 +149,7 @@ class Actor:
         return await self._start(record, ("resume", "--", run), "goes on in a process of its own")
 
     async def override(self, run: str, kind: str, text: str) -> Done:
-        """Send one of the events that a person may send: force, skip, retry, tell.
+        """Send one of the override events: force, skip, retry, tell.
 
         Raises:
             ConfigError: No state of the run could take it, or the run has ended.
@@ -166,9 +166,9 @@ class Actor:
         return Done(reply.receipt if reply.is_taken else f"{reply.receipt}: {reply.why}", reply.is_taken)
 
     async def open_step(self, run: str) -> str:
-        """The step that a skip would leave out, by the plan of the run itself; "" where no step is open.
+        """The plan step that an override `skip` would skip, by the run's own plan; "" where no step is open.
 
-        An agent's plan becomes the run's once that agent has ended.
+        An agent's plan becomes the run's plan when the agent has ended.
 
         Raises:
             ConfigError: The run cannot be read.
@@ -180,7 +180,7 @@ class Actor:
         return "" if step is None else str(step["description"])
 
     async def can(self, run: str) -> list[dict[str, Any]]:
-        """The events that a person may send, each with why the run would not take it now; "" where it would.
+        """The override events, each with the reason why the run would not take it now; "" where it would take it.
 
         Raises:
             ConfigError: The run cannot be read.
@@ -202,7 +202,7 @@ class Actor:
         """Set a run back to a step.
 
         Raises:
-            ConfigError: It cannot be done; nothing was changed.
+            ConfigError: The rewind fails; nothing was changed.
         """
         from rawko.app.time_travel.rewind import rewind
 
@@ -211,10 +211,10 @@ class Actor:
         return Done(f"back at step {step}; {files}; files before: snapshot {told.safety.commit[:12]}")
 
     async def fork(self, run: str, step: int, task: str | None) -> tuple[str, Done]:
-        """Make a run of its own from a step; its id.
+        """Make a new run from a step; returns its id, and words for people.
 
         Raises:
-            ConfigError: It cannot be done.
+            ConfigError: The fork fails.
         """
         from rawko.app.time_travel.fork import Changes, fork
 
@@ -222,10 +222,10 @@ class Actor:
         return told.run, Done(f"run {told.run} in {told.folder}; go on with: rawko resume {told.run}")
 
     async def pin(self, run: str, step: int) -> str:
-        """A step as a scenario of a contract.
+        """The text of a contract scenario for a step.
 
         Raises:
-            ConfigError: It cannot be told as one.
+            ConfigError: The step cannot be written as a scenario.
         """
         from rawko.app.time_travel.pinning.pin import pin
 
@@ -233,13 +233,13 @@ class Actor:
             return (await pin(past, await past.step(str(step)))).text()
 
     async def pin_into(self, run: str, step: int, file: str) -> Done:
-        """Write a step as a scenario into a `.feature` file, beside its chart; in a process of its own, as `rawko pin`.
+        """Write a step as a scenario into a `.feature` file beside its chart, by running `rawko pin` in a new process.
 
         Args:
-            file: Relative to the folder of the runs, or absolute.
+            file: Path relative to the folder of the runs, or absolute.
 
         Raises:
-            ConfigError: It cannot be told as one, or not be written; no file was changed.
+            ConfigError: The step cannot be written as a scenario, or the file not be written; no file was changed.
         """
         folder = (self._settings.workspace / file).parent
         is_new = not folder.exists()
@@ -270,10 +270,10 @@ class Actor:
         return record
 
     async def _start(self, record: RunRecord, words: Sequence[str], taken: str) -> Done:
-        """Start a command in a process of its own; returns once the run is at work, or the command has ended.
+        """Start a command in a new process; returns once the run is running, or the command has ended.
 
         Raises:
-            ConfigError: The command refused; its message.
+            ConfigError: The command refused; the error has its message.
         """
         with self._begin(words) as process:
             while not is_at_work(record.settings, record.run):
@@ -292,7 +292,7 @@ class Actor:
 
 
 async def _reply(letter: Letter) -> Reply | None:
-    """What the process that has the run at work replies; None where it does not within `_PATIENCE_S`."""
+    """The reply of the process that is running the run; None where none comes within `_PATIENCE_S`."""
     until = time.monotonic() + _PATIENCE_S
     while (reply := reply_to(letter)) is None and time.monotonic() < until:  # noqa: ASYNC110 - a file is awaited
         await asyncio.sleep(_POLL_S)
@@ -304,10 +304,10 @@ def _environ(settings: Settings) -> Mapping[str, str]:
 
 
 def checked_answer(kind: str, text: str) -> str:
-    """An answer as the machine takes it.
+    """The text of an answer, checked and completed.
 
     Raises:
-        ConfigError: It is none: empty, too long, or no scope.
+        ConfigError: The answer is empty or too long, or the scope unknown.
     """
     if kind not in ANSWERS:
         raise ConfigError(f"{kind!r} is no answer{accepted(ANSWERS, found=kind)}")
@@ -322,7 +322,7 @@ def checked_answer(kind: str, text: str) -> str:
 
 
 def user_name() -> str:
-    """Whose name runs record."""
+    """The name that runs record for this user."""
     try:
         return getuser()
     except (KeyError, OSError):

@@ -1,4 +1,4 @@
-"""Aligns the steps of two runs: by agent, event and call, never by number, so that one more step shifts nothing.
+"""Aligns the steps of two runs by agent, event and call, not by number, so that an additional step shifts nothing.
 
 A: write a.txt | bash pytest | edit a.txt | bash pytest      pairs: (1, 1) (2, 2) (3, -) (4, -) (-, 3)
 B: write a.txt | bash pytest | complete
@@ -12,12 +12,12 @@ from difflib import SequenceMatcher
 from typing import Final
 
 MAX_STEPS: Final = 4_000
-"""Of each run that are aligned: the alignment takes time that grows with the product."""
+"""Most steps of each run that are aligned: the time grows with the product of both numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What is compared of a step: its number is not. `is_left`: a rewind left it behind."""
+    """The compared facts about a step, all but `number`. `is_left`: a rewind left it behind."""
 
     number: int
     agent: str
@@ -28,7 +28,7 @@ class Done:
 
 
 def align(left: Sequence[Done], right: Sequence[Done]) -> list[list[int | None]]:
-    """Numbers of the steps side by side; None where only the other run has one. Plumbing is left out."""
+    """Pairs of step numbers side by side; None where only the other run has a step. Plumbing is left out."""
     one, two = _logical(left), _logical(right)
     matcher = SequenceMatcher(None, [_key(step) for step in one], [_key(step) for step in two], autojunk=False)
     pairs: list[list[int | None]] = []

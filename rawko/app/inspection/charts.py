@@ -1,4 +1,4 @@
-"""The charts of a folder for a page: which there are, one with its source, lint and drawing, as far as it can be read.
+"""Charts of a folder for a page: a list, and each chart with its source, lint findings and drawing.
 
 Nothing of the project is imported or run: charts are read as data.
 """
@@ -24,24 +24,24 @@ from rawko.trust.fragments import fragment_files
 MAX_CHARTS: Final = 500
 MAX_FOLDERS: Final = 4_000
 MAX_BYTES: Final = 2_000_000
-"""Of one chart's file."""
+"""Size limit of a chart's file."""
 SHIPPED: Final = "rawko:"
-"""Before the name of a chart that comes with rawko."""
+"""Prefix for the name of a shipped chart."""
 _ENDINGS: Final = (".yaml", ".yml")
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__", "venv", "build", "dist"})
 
 
 def list_charts(folder: Path) -> list[dict[str, Any]]:
-    """The charts of a folder and those that come with rawko: path and name, sorted; at most `MAX_CHARTS`."""
+    """The charts of a folder, and the shipped ones, with path and name, sorted; at most `MAX_CHARTS` of the folder."""
     found = [{"path": path, "name": Path(path).stem, "whose": "folder"} for path in _paths(folder)]
     own = [{"path": f"{SHIPPED}{name}", "name": name, "whose": "rawko"} for name in sorted(shipped_charts())]
     return [*found, *own]
 
 
 def read_chart(folder: Path, path: str) -> dict[str, Any]:
-    """A chart with its source, what lint says, and the line of each state and transition.
+    """A chart with its source, its lint findings, and the line of each state and transition.
 
-    A chart that cannot be read is no error: `problems` says why.
+    A chart that cannot be parsed raises no error: `problems` says why.
 
     Raises:
         ConfigError: There is no such file in the folder.
@@ -89,12 +89,12 @@ def source_of(folder: Path, path: str) -> str:
 
 
 def fragments_of(folder: Path, path: str) -> FragmentFiles:
-    """Reads the fragments of a chart; a chart that comes with rawko uses only fragments that do, too."""
+    """Reads the fragments that a chart uses; a shipped chart uses only shipped fragments."""
     return no_files if path.startswith(SHIPPED) else fragment_files(ProjectFiles(folder), path)
 
 
 def stamp_of(folder: Path, path: str) -> float | None:
-    """When a chart's file was changed, in seconds since 1970; None where there is no such file."""
+    """When a chart's file was last changed, in seconds since 1970; None where there is no such file."""
     try:
         return (folder / path).stat(follow_symlinks=False).st_mtime
     except (OSError, ValueError):
@@ -102,7 +102,7 @@ def stamp_of(folder: Path, path: str) -> float | None:
 
 
 def _paths(folder: Path) -> Iterator[str]:
-    """Charts below a folder, by the line `statechart:` that each begins with; hidden folders are left out."""
+    """Charts below a folder, recognized by a line `statechart:`; hidden folders are left out."""
     count = 0
     for number, (place, folders, names) in enumerate(os.walk(folder)):
         if number >= MAX_FOLDERS:
@@ -129,7 +129,7 @@ def _is_chart(file: Path) -> bool:
 
 
 def _state_lines(chart: Chart) -> dict[str, int]:
-    """Of states that stand in the chart's own file; those of a fragment have no line in it."""
+    """Lines of states that are defined in the chart's own file; states of fragments have none."""
     return {name: state.position.line for name, state in chart.states.items() if state.position.file == chart.file}
 
 

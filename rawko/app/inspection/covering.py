@@ -1,7 +1,7 @@
-"""How much of a chart its contract covers, for a page that draws it on the chart.
+"""The coverage of a chart by its contract, for a page that draws it on the chart.
 
-The contract is run by `rawko test` in a process of its own: what a project needs trust for is trusted there or refused
-there, as on the command line, and a page cannot grant it.
+The contract is run by `rawko test` in a new process: files of the project that need trust are refused there unless the
+user trusts them, as on the command line; a page cannot grant trust.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SAID_CHARS: Final = 2_000
 
 
 async def coverage_of(settings: Settings, path: str) -> dict[str, Any]:
-    """What the contract beside a chart visits: results of `rawko test`, and the chart's coverage with its counts.
+    """The coverage of a chart by the contract beside it: results of `rawko test`, and the coverage with its counts.
 
     Raises:
         ConfigError: There is no such chart, it has no contract, or the contract cannot be run.
@@ -47,7 +47,7 @@ async def coverage_of(settings: Settings, path: str) -> dict[str, Any]:
 
 
 async def _run(settings: Settings, file: str) -> tuple[int, str, str]:
-    """Exit code, output and errors of `rawko test`.
+    """Exit code, standard output and standard error of `rawko test`.
 
     Raises:
         ConfigError: It takes too long.

@@ -1,4 +1,4 @@
-"""A chart as SVG for a page that lights up states and transitions by their `data-` attributes and classes."""
+"""A chart as SVG for a page that highlights states and transitions by their `data-` attributes and classes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from rawko.config import ConfigError
 from rawko.render import Options, RenderError, draw
 
 _STYLE: Final = re.compile(r"<style>(.*?)</style>", re.DOTALL)
-"""A page whose policy refuses inline styles takes the rules as text, and adopts them as a style sheet."""
+"""The drawing's style element; a page whose policy refuses inline styles takes its text as a style sheet."""
 
 
 def draw_chart(chart: Chart, detail: str = "auto") -> str:
-    """The drawing; of a chart that is too large for one, its upper states.
+    """The drawing as SVG; for a chart that is too large, only its upper states.
 
     Raises:
-        ConfigError: It cannot be drawn.
+        ConfigError: The chart cannot be drawn.
     """
     try:
         svg = draw(chart, ".svg", Options(theme="auto"))

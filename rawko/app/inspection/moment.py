@@ -1,4 +1,4 @@
-"""One moment of a run for a viewer: all about its step, the conversation and the plan as of then, whole texts."""
+"""One moment of a run for a viewer: its step in detail, conversation and plan at that time, and whole texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from rawko.interpreter.data.values import thaw
 
 
 async def step_detail(past: Past, step: int) -> dict[str, Any]:
-    """Everything about a step: event, receipt, candidates with what their guards read, context, effects, files.
+    """The explanation of a step: event, receipt, candidates with the values that their guards read, context, effects,
+    files.
 
     Raises:
         ConfigError: There is no such step, or the journal cannot be read.
@@ -23,7 +24,7 @@ async def step_detail(past: Past, step: int) -> dict[str, Any]:
 
 
 async def step_details(past: Past, most: int) -> AsyncIterator[tuple[int, dict[str, Any]]]:
-    """Everything about each of the first steps of a run, stepped through once.
+    """The explanations of the first `most` steps of a run; the machines are replayed once.
 
     Raises:
         ConfigError: The journal cannot be read.
@@ -36,7 +37,7 @@ async def moment_of(past: Past, step: int) -> dict[str, Any]:
     """The conversation, the plan and the active states after a step.
 
     Raises:
-        ConfigError: There is no such step, or the machines cannot be brought back.
+        ConfigError: There is no such step, or the machines cannot be restored.
     """
     tree = await past.machines_at(await past.step(str(step)))
     machines = dict(tree.root.walk())
@@ -50,10 +51,10 @@ async def moment_of(past: Past, step: int) -> dict[str, Any]:
 
 
 async def whole_text(past: Past, id: str, step: str | None = None) -> str:
-    """The whole of a text that is shown cut: of a tool's result by the id of its call.
+    """The whole text of a tool result that is shown cut, by the id of the tool call.
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: There is no such text.
     """
     tree = await past.machines_at(await past.step(step))
     text = find_text([machine.interpreter.context for _, machine in tree.root.walk()], id)

@@ -1,6 +1,6 @@
-"""Which transitions each step of a run took, in which chart: what a drawing lights up while one moves through a run.
+"""The transitions that each step of a run took, and in which chart, for a drawing that follows a run step by step.
 
-The rows are stepped through once, and again only from where the reader stopped. Nothing is started, nothing written.
+The rows are replayed once; a later call continues after the last row. Nothing is started, and nothing is written.
 
     step 12 of "root/execute_agent", chart "agent_loop": transitions 3 and 7, then active: deciding
 """
@@ -20,7 +20,7 @@ from rawko.runtime.replay.replay import ReplayError, ReplayTree
 from rawko.runtime.replay.rewind_records import jump_of
 
 PIECE: Final = 50
-"""Rows that are read at once: between two pieces others get their turn."""
+"""Rows per read; between two reads other tasks can run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class Moved:
     """One step of one machine.
 
     Attributes:
-        chart: Place of the machine's chart in `PathReader.charts`; None where it is not known.
-        transitions: Indices of those taken, in order. `configuration`: the active states afterwards.
-        begins: It is the machine's first step.
+        chart: Index of the machine's chart in `PathReader.charts`; None where it is unknown.
+        transitions: Indices of the taken transitions, in order. `configuration`: the active states afterwards.
+        begins: This is the machine's first step.
     """
 
     number: int
@@ -41,17 +41,17 @@ class Moved:
     begins: bool = False
 
     def to_json(self) -> list[Any]:
-        """Short, since a page loads one per step: [number, actor, chart, transitions, configuration, begins]."""
+        """A short list, since a page loads one per step: [number, actor, chart, transitions, configuration, begins]."""
         return [self.number, self.actor, self.chart, self.transitions, self.configuration, int(self.begins)]
 
 
 class PathReader:
-    """Reads the path of one run, further with every call.
+    """Reads the path of one run; each call continues after the last.
 
     Attributes:
-        moves: All steps read so far, oldest first.
-        charts: Of the machines, in the order in which they began.
-        problem: Why transitions cannot be told any more (a chart has changed since); "" while they can.
+        moves: All steps that were read, oldest first.
+        charts: Charts of the machines, in the order of their first step.
+        problem: Why later transitions are unknown (a chart has changed since); "" while they are known.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class PathReader:
 
     @classmethod
     async def beginning(cls, past: Past, after: int) -> PathReader:
-        """One that begins after a step, with the machines as the checkpoint nearest to it brings them back."""
+        """A reader that starts after a step, with machines restored from the nearest checkpoint."""
         made = cls()
         made._first = made._last = after
         try:
@@ -79,10 +79,10 @@ class PathReader:
         return self._last
 
     async def read(self, past: Past, most: int | None = None) -> None:
-        """Read the steps that have been added since.
+        """Read the steps that were added since.
 
         Args:
-            most: Steps that are read at most; a later call goes on from there.
+            most: Most steps to read; a later call continues after them.
 
         Raises:
             ConfigError: The journal cannot be read.
@@ -95,7 +95,7 @@ class PathReader:
             self._last = record.seq
 
     def since(self, number: int) -> Iterator[Moved]:
-        """The steps after a number."""
+        """The steps after a number, of those that were read."""
         return (move for move in self.moves[max(number - self._first, 0) :] if move.number > number)
 
     def chart_named(self, name: str) -> Chart | None:

@@ -1,7 +1,7 @@
-"""A chart stepped by hand: events, the clock and the outcomes of guards come from a person, actors never work.
+"""Steps a chart by hand: a person gives events, time and outcomes of guards; actors do not run.
 
-No function of the project is imported: guards answer what the person says (false at first), actions do nothing. A
-session is the list of what was done; it is stepped through from the start each time, so nothing is kept in between.
+No function of the project is imported: guards return the given outcomes (false at first), actions do nothing. A session
+is the list of its steps; it is played from the start at each request, so that nothing is stored in between.
 
     [{"event": "START", "data": {}}, {"guard": "has_agent", "answer": true}, {"clock": 10}]
 """
@@ -31,7 +31,7 @@ _DONE, _FAILED = "done.invoke.", "error.invoke."
 
 @dataclass(slots=True)
 class _Session:
-    """What the steps so far have come to."""
+    """The machine of a session, and what its steps have done so far."""
 
     actor: TestActor
     trace: list[str] = field(default_factory=list)
@@ -69,10 +69,10 @@ class _Session:
 
 
 def simulate(folder: Path, path: str, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Where a chart stands after some steps, and what can happen next.
+    """The state of a chart after some steps, and the events that can follow.
 
     Raises:
-        ConfigError: The chart cannot be read, or a step cannot be done.
+        ConfigError: The chart cannot be read, or a step is impossible.
     """
     if len(steps) > MAX_STEPS:
         raise ConfigError(f"{len(steps)} steps; accepted: {MAX_STEPS}")
@@ -110,7 +110,7 @@ def _told(chart: Chart, session: _Session) -> dict[str, Any]:
 
 
 def _events(chart: Chart, actor: TestActor) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Events that would be taken now, and the others, each with why not."""
+    """The events that would be taken now, and the others, each with the reason."""
     can, cannot = [], []
     names = dict.fromkeys(name for t in chart.transitions for name in t.events if not name.startswith("after."))
     for name in names:

@@ -1,4 +1,4 @@
-"""The files of a run at any of its steps: the tree, one file's text, and what changed between two of them."""
+"""The files of a run at any of its steps: the list of paths, and the changes between two steps."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 
 MAX_DIFF_CHARS: Final = 400_000
-"""Of a diff that is shown; a larger one is cut at a line, and its size is told."""
+"""Most characters of a diff that is shown; a longer one is cut at a line end, and its length is reported."""
 MAX_FILES: Final = 5_000
-"""Paths of a tree that are listed."""
+"""Most paths of a tree that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreeDiff:
-    """What lies between the files of two places of a run.
+    """The difference between the files of two places of a run.
 
     Attributes:
         text: Unified diff as git prints it, cut at `MAX_DIFF_CHARS`; `chars` is its whole length.
@@ -42,7 +42,7 @@ class TreeDiff:
 
 
 async def tree_diff(past: Past, before: str, after: str) -> TreeDiff:
-    """What changed between two places: a step's number, "first" (the first snapshot), "last", or a snapshot's id.
+    """The changes between two places: a step's number, "first" (the first snapshot), "last", or a snapshot's id.
 
     Raises:
         ConfigError: There is no such place, or its files are missing.

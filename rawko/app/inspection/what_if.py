@@ -1,9 +1,9 @@
-"""What would come of an event at a step of a run: the machines of then take it as values, and the run is not touched.
+"""The effect that an event would have at a step of a run: restored machines take it as values; the run is not changed.
 
     rawko show RUN@7 --if APPROVE      root/execute_agent: awaiting_approval → executing_tool, start execute_tool
 
-The functions of the run's charts are called, as for everything that is told of a step; no actor is started, and what
-a machine asks for is only told.
+The guards and actions of the run's charts are called, as when a step is explained. No actor is started: effects are
+only reported.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ ERROR: Final = {"category": "unknown", "message": "failed"}
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What would come of one event.
+    """The effect of one event.
 
     Attributes:
-        actor: Path of the machine that takes it.
-        receipt: None where it raises (`problem` says what).
+        actor: Path of the machine that takes the event.
+        receipt: None where the machine raises an error (`problem` has its message).
         before, after: Active states of that machine.
-        effects: As a journal's row has them. `children`: machines that would begin or end.
-        refusals: Why it would not be taken, transition by transition.
+        effects: In the form of a journal row. `children`: machines that would start or end.
+        refusals: Why the event would not be taken, one text per transition.
     """
 
     actor: str
@@ -81,14 +81,14 @@ class Outlook:
 
 
 async def outlooks(past: Past, step: int) -> tuple[Outlook, ...]:
-    """What each event that a machine listens to after a step would lead to, sent without data.
+    """The effects of all events that a machine listens to after a step, sent without data.
 
     Raises:
-        ConfigError: The machines of then cannot be brought back.
+        ConfigError: The machines cannot be restored.
     """
     system, refusals = await _then(past, step)
     found = []
-    for path in reversed(list(system)):  # the innermost first: what a person answers goes there
+    for path in reversed(list(system)):  # the innermost first: it takes a person's answers
         for name in _listened(system, path):
             told = _tried(system, path, name, None, refusals)
             if told is not None:
@@ -99,14 +99,14 @@ async def outlooks(past: Past, step: int) -> tuple[Outlook, ...]:
 async def outlook(
     past: Past, step: int, event: str, data: Mapping[str, Any] | None = None, actor: str | None = None
 ) -> Outlook:
-    """What an event would lead to after a step.
+    """The effect of an event after a step.
 
     Args:
-        data: Its payload; of `done.invoke.ID` with `output`, of `error.invoke.ID` with `error`.
-        actor: Path of the machine; None: the innermost that listens to it, else the root.
+        data: The event's payload; `done.invoke.ID` takes `output` from it, `error.invoke.ID` takes `error`.
+        actor: Path of the machine; None: the innermost machine that listens to the event, else the root.
 
     Raises:
-        ConfigError: There is no such machine, or it takes nothing; the machines of then cannot be brought back.
+        ConfigError: There is no such machine, no machine knows the event, or the machines cannot be restored.
     """
     system, refusals = await _then(past, step)
     if actor is None:
@@ -122,7 +122,7 @@ async def outlook(
 
 
 async def _then(past: Past, step: int) -> tuple[System, Mapping[str, Any]]:
-    """The machines after a step as values, and as machines that can be asked why not."""
+    """The machines after a step: as a system of values, and as interpreters that can explain refusals."""
     tree = await past.machines_at(step)
     root = tree.root.interpreter
     try:
@@ -133,7 +133,7 @@ async def _then(past: Past, step: int) -> tuple[System, Mapping[str, Any]]:
 
 
 def _listened(system: System, path: str) -> Iterator[str]:
-    """Events that the active states of a machine name, in the order of the chart."""
+    """Events that transitions of a machine's active states name, in the order of the chart."""
     member = system[path]
     flying = {one.id for one in enabled(system).in_flight if one.path == path}
     active = set(member.configuration)
@@ -156,7 +156,7 @@ def _tried(
     *,
     is_told_anyway: bool = False,
 ) -> Outlook | None:
-    """What comes of an event; None: nothing listens to it."""
+    """The effect of an event; None where nothing listens to it."""
     before = system[path].configuration
     move: External | Completed | Failed
     if event.startswith(_DONE):
@@ -169,10 +169,10 @@ def _tried(
         after, effects = transition(system, move)
     except (NotPossible, NotJsonError) as error:
         raise ConfigError(str(error)) from error
-    except Exception as error:  # noqa: BLE001 - functions of a chart raise what they like
+    except Exception as error:  # noqa: BLE001 - functions of a chart may raise any exception
         return Outlook(path, event, None, before, problem=str(error))
     taken = next((one.step for one in effects if isinstance(one, StepTaken)), None)
-    if taken is None:  # a child machine has raised: its turn tells with what
+    if taken is None:  # a child machine has raised an error: its turn reports it
         _, told = transition(after, Turn(path))
         failed = next(one.result for one in told if isinstance(one, ChildEnded))
         return Outlook(path, event, None, before, problem=str(failed.get("message", failed)))

@@ -1,1 +1,1 @@
-"""The arbiter's laboratory: recorded decisions, asked once more with less, or otherwise (S6-111, S6-114)."""
+"""The arbiter's laboratory: asks recorded decisions again, with less input or other settings (S6-111, S6-114)."""

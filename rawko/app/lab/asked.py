@@ -1,4 +1,4 @@
-"""One recorded decision asked once more: what came of it, and how many tokens the question had."""
+"""The answer to a recorded decision's question that was asked again, and the tokens of the question."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rawko.app.lab.variants import Variant
 from rawko.machines.orchestrator.asking import Answered, Question
 
 CHARS_PER_TOKEN: Final = 4
-"""Of an estimate, where the provider counts nothing: bytes of the question as UTF-8."""
+"""Bytes of UTF-8 per token in estimates, for providers that report no token counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +19,12 @@ class Asked:
     """One answer to one question.
 
     Attributes:
-        sample: Which of several answers to the same question, from 1.
-        verdict: None where there is no usable decision; then `problem` says why.
-        counted: Tokens of the question by the provider's count, those from a cache included; 0 where it counts none.
-        estimated: The same by the question's length.
+        sample: Number of the answer, from 1, where the same question is asked several times.
+        verdict: None where the answer is no usable decision; `problem` says why.
+        counted: Tokens of the question as the provider counted them, cached tokens included; 0 where it counts none.
+        estimated: The same, estimated from the question's length.
         cost_usd: None where the model has no price.
-        is_known: The answer was kept from an earlier time, and cost nothing now.
+        is_known: The answer was stored earlier, and cost nothing now.
     """
 
     decision: Decision
@@ -39,7 +39,7 @@ class Asked:
 
     @property
     def is_same(self) -> bool:
-        """Whether it comes to what was recorded: the same verdict, and the same agent."""
+        """Whether the answer equals the recorded decision: same verdict, and same agent."""
         return self.has_same_verdict and self.has_same_agent
 
     @property
@@ -52,7 +52,7 @@ class Asked:
 
     @property
     def has_same_words(self) -> bool:
-        """Whether what the next agent, or the user, is told is the same, but for blanks."""
+        """Whether the text for the next agent or the user is the same, ignoring white space."""
         return self.verdict is not None and self.verdict.words.split() == self.decision.verdict.words.split()
 
     def to_json(self) -> dict[str, Any]:
@@ -76,12 +76,12 @@ class Asked:
 
 
 def counted_tokens(answered: Answered) -> int:
-    """Tokens that the question had, by the provider's count of the first call."""
+    """Tokens of the question, as the provider counted them in the first call."""
     first = answered.first
     return first.input_tokens + first.cache_read_tokens + first.cache_write_tokens
 
 
 def estimated_tokens(question: Question) -> int:
-    """Tokens that a question has, by its length."""
+    """Tokens of a question, estimated from its length."""
     sent = (question.system + question.prompt).encode("utf-8", "surrogatepass")
     return math.ceil(len(sent) / CHARS_PER_TOKEN)

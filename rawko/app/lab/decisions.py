@@ -1,7 +1,7 @@
-"""The decisions of a recorded run: what the arbiter was given, from which context, and what it decided.
+"""The decisions of a recorded run: the arbiter's input, the context that it was made from, and its decision.
 
-The journal holds no inputs: the machines are stepped through from the first row, and the input of a question is what
-the machine that asked it has computed.
+The journal holds no inputs. So the machines are replayed from the first row, and compute the input of each question
+again.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _DONE: Final = "done.invoke."
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was decided.
+    """The content of a decision.
 
     Attributes:
-        agent: That works next, also where RETRY and CONTINUE do not name it; None where none does.
-        words: The reason; of COMPLETE the summary.
+        agent: The agent that works next, also where RETRY and CONTINUE do not name it; None where no agent does.
+        words: The reason; for COMPLETE the summary.
     """
 
     type: str
@@ -39,7 +39,7 @@ class Verdict:
 
     @property
     def said(self) -> str:
-        """In a few characters."""
+        """A short text for it."""
         return self.type if self.agent is None else f"{self.type} {self.agent}"
 
     def to_json(self) -> dict[str, Any]:
@@ -51,11 +51,11 @@ class Decision:
     """A decision of a run.
 
     Attributes:
-        step: Row of the journal that tells of it.
-        given: What the arbiter was given, as data; `context` is what that was made of, at `at_ms`.
+        step: The journal row of the decision.
+        given: The arbiter's input, as data; `context` is the context that it was made from, at `at_ms`.
         previous: The agent that was chosen before.
-        usage: Of the calls that it took.
-        asked_as: Hash of what was sent; None in runs of earlier versions.
+        usage: Usage of the model calls for it.
+        asked_as: Hash of the question that was sent; None in runs of earlier versions.
     """
 
     run: str
@@ -71,7 +71,7 @@ class Decision:
 
 
 def verdict_of(decision: Mapping[str, Any], previous: str | None) -> Verdict:
-    """What a decision comes to, from its data."""
+    """The verdict in a decision's data."""
     named = decision.get("mode")
     kind = str(decision["type"])
     agent = named if kind == "SELECT_MODE" else (named or previous) if kind in REPEATS else None
@@ -79,10 +79,10 @@ def verdict_of(decision: Mapping[str, Any], previous: str | None) -> Verdict:
 
 
 async def decisions_of(past: Past) -> AsyncIterator[Decision]:
-    """The decisions of a run, in the order in which they were made; those that a rewind left behind, too.
+    """The decisions of a run, in order, including those that a rewind left behind.
 
     Raises:
-        ConfigError: The run has no arbiter; or its chart or functions have changed, so that it cannot be read again.
+        ConfigError: The run has no arbiter; or a chart or function has changed, so that the run cannot be replayed.
     """
     run, agent = past.record.run, past.record.agent
     if agent is not None:
@@ -110,7 +110,7 @@ def _decision(run: str, tree: ReplayTree, record: StepRecord) -> Decision | None
     if invocation is None or purpose is None:
         return None
     output, given = record.event["data"]["output"], thaw(invocation.input)
-    context = Record(dict(machine.context))  # as it is now: the machine's own view goes on with the run
+    context = Record(dict(machine.context))  # a copy: the machine's own view changes with later steps
     previous = context.current_mode or None
     return Decision(
         run,

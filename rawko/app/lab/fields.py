@@ -1,6 +1,6 @@
-"""What can be left out of the arbiter's input, each by its name: changes of the data that a template is filled with.
+"""Parts of the arbiter's input that can be left out, by name: changes of the data for its template.
 
-The task, the agents there are and the run that is judged cannot be: without them there is nothing to decide.
+The task, the available agents and the judged agent run cannot be left out: without them there is nothing to decide.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NO_RUN: Final[Mapping[str, Mapping[str, Any]]] = {
     "errors": {"error": None},
     "steps": {"steps": []},
 }
-"""What stands for a part of each run that is shown."""
+"""Values that replace a part of each shown agent run."""
 
 
 def _whole(name: str, value: Any) -> LeaveOut:
@@ -66,13 +66,13 @@ FIELDS: Final[Mapping[str, LeaveOut]] = {
     "steps": _of_runs("steps"),
     "limits": _no_limits,
 }
-"""Each field, and what makes the data one without it."""
+"""The fields by name; each function returns the data without its field."""
 
 _ONLY_SELECT: Final = {"last_error": "error", "previous_agent": "previous_agent"}
 
 
 def without(field: str, purpose: Purpose, data: Data) -> dict[str, Any]:
-    """The data without a field; as it is where the template has no such field."""
+    """The data without a field; unchanged where the template has no such field."""
     placeholder = _ONLY_SELECT.get(field)
     if placeholder is not None and placeholder not in PLACEHOLDERS[purpose]:
         return dict(data)

@@ -1,10 +1,10 @@
-"""What asking again has found: how often each variant agrees with what was recorded, and what it saves.
+"""Statistics of the answers: how often each variant agrees with the recorded decisions, and how many tokens it saves.
 
-A model disagrees with itself: the unchanged question, asked again, is the measure. A decision is changed by a variant
-where the unchanged question came out as recorded each time it was asked, and the variant's did not:
+A model varies by itself, so the unchanged question is asked again for comparison. A variant counts as changing a
+decision if the unchanged question always gave the recorded answer, and the variant's question mostly did not:
 
     recorded developer   unchanged developer, developer   without plan tester       changed by leaving out the plan
-    recorded developer   unchanged developer, tester      without plan tester       not told from the model's own noise
+    recorded developer   unchanged developer, tester      without plan tester       may be the model's own variation
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ Place = tuple[str, int]
 
 
 def place_of(asked: Asked) -> Place:
-    """Which decision: run and step."""
+    """The decision that was asked: run and step."""
     return asked.decision.run, asked.decision.step
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One variant.
+    """The statistics of one variant.
 
     Attributes:
-        answers: All that were given, also those without a usable decision.
-        unaffected: Decisions whose question is the unchanged one; they were not asked.
-        failed: Questions that the model could not be asked, or that it refused.
-        changed: Decisions that it changes beyond the model's own noise.
-        saved: Tokens of the questions, beside the unchanged ones; negative where it costs more. `base` is what the
-            unchanged questions had.
-        is_estimated: The tokens are estimated from lengths, since the provider has not counted all of them.
+        answers: All answers, including those without a usable decision.
+        unaffected: Number of decisions whose question the variant does not change; they were not asked.
+        failed: Number of questions that the model could not be asked, or refused.
+        changed: Decisions that the variant changes beyond the model's own variation.
+        saved: Tokens saved compared with the unchanged questions; negative where more are used. `base`: tokens of the
+            unchanged questions.
+        is_estimated: Tokens are estimated from lengths, since the provider has not counted all of them.
     """
 
     variant: Variant
@@ -49,7 +49,7 @@ class Finding:
 
     @property
     def decisions(self) -> int:
-        """Those that were asked."""
+        """Number of decisions that were asked."""
         return len({place_of(one) for one in self.answers})
 
     @property
@@ -66,7 +66,7 @@ class Finding:
 
     @property
     def agreement(self) -> float | None:
-        """Part of the answers that come to what was recorded; None without an answer."""
+        """Share of the answers that equal the recorded decision; None without an answer."""
         return self.same / len(self.answers) if self.answers else None
 
     @property
@@ -106,10 +106,10 @@ class Finding:
 def findings_of(
     variants: Sequence[Variant], asked: Sequence[Asked], unaffected: dict[Variant, int], failed: dict[Variant, int]
 ) -> tuple[Finding, ...]:
-    """What was found of each variant, the unchanged question first.
+    """The statistics of each variant, the unchanged question first.
 
     Args:
-        unaffected, failed: Counts of decisions, and of questions, by variant.
+        unaffected, failed: Numbers of decisions and of questions, by variant.
     """
     by_variant: dict[Variant, list[Asked]] = {variant: [] for variant in (UNCHANGED, *variants)}
     for one in asked:
@@ -146,7 +146,7 @@ def _by_place(asked: Sequence[Asked]) -> dict[Place, list[Asked]]:
 
 
 def _differs(ones: Sequence[Asked]) -> bool:
-    """Whether most answers are not the recorded one."""
+    """Whether most answers differ from the recorded one."""
     return 2 * sum(one.is_same for one in ones) < len(ones) or not any(one.is_same for one in ones)
 
 

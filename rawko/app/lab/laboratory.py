@@ -1,9 +1,9 @@
-"""The laboratory at work: recorded decisions read, their questions built in all variants, asked, answers compared.
+"""The laboratory: reads recorded decisions, builds their questions in all variants, asks them, compares the answers.
 
-Everything is built before anything is asked, so that a template that does not fit is told at once, and so is what all
-questions together may cost. Answers are kept in the store of the state folder as they come: a laboratory that was
-killed, or that ran out of money, is begun again with the same words and asks only what it has not asked. Nothing of a
-run, and no file of the workspace, is changed.
+All questions are built before one is asked, so that a template that does not fit, and the highest cost, are reported at
+once. Answers are stored in the state folder as they come: a laboratory that was killed or ran out of budget can be
+started again by the same command, and asks only the questions without an answer. No run and no file of the workspace
+is changed.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from rawko.vocabulary.errors import RETRY_AFTER_CAP_MS, RETRYABLE_CODES
 from rawko.vocabulary.usage import Price, Usage
 
 MAX_RETRIES: Final = 2
-"""Further tries of a question after a failure that may pass."""
+"""Further attempts at a question after a failure that may pass."""
 MOST_FAILURES: Final = 3
-"""Failed questions in a row after which no more is asked."""
+"""Failed questions in a row after which asking stops."""
 _OBJECTION_TOKENS: Final = 300
-"""Of the words with which an answer is objected to, from above."""
+"""Upper bound for the tokens of an objection to an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One question that is to be asked, or whose answer is known."""
+    """A question to be asked, or one whose answer is stored."""
 
     decision: Decision
     variant: Variant
@@ -56,15 +56,15 @@ class Planned:
 
 @dataclass(slots=True)
 class Laboratory:
-    """Decisions of several runs, to be asked again.
+    """Asks the decisions of several runs again.
 
     Attributes:
-        decisions: Those that are asked; of more, `left_out` is the number.
-        fits: How many questions came out as they were sent.
-        unaffected: By variant, decisions whose question it does not change.
-        asked: Answers so far. `failed`: questions without one, by variant; `problems`: what was said of these.
-        stopped: Why not all was asked, in words; "" where it was.
-        proposal: What follows for the agents' files, once everything was asked; `is_written`: they have it.
+        decisions: The decisions that are asked; `left_out` is the number of further ones.
+        fits: Numbers of questions that are equal to, or differ from, the recorded ones.
+        unaffected: Number of decisions whose question a variant does not change, by variant.
+        asked: Answers so far. `failed`: numbers of questions without one, by variant; `problems`: their error messages.
+        stopped: Why asking stopped early, in words; "" where it did not.
+        proposal: The proposed change of the agents' files, once all was asked; `is_written`: the files have it.
     """
 
     settings: Settings
@@ -90,7 +90,7 @@ class Laboratory:
         """Read the runs and build all questions.
 
         Raises:
-            ConfigError: A run that cannot be read or has no decisions, or a template that does not fit.
+            ConfigError: A run cannot be read or has no decisions, or a template does not fit.
         """
         if not self.runs:
             raise ConfigError("no run is named; accepted: one run or more (see `rawko runs`)")
@@ -130,14 +130,16 @@ class Laboratory:
     # ------------------------------------------------------------ before it begins
 
     def open_questions(self) -> tuple[int, int]:
-        """How many questions there are, and of how many the answer is known."""
+        """The number of questions, and the number of those whose answer is stored."""
         cache = self._cache()
         known = sum(cache.answer(one.question, one.sample) is not None for one in self._planned)
         return len(self._planned), known
 
     def worst_case_usd(self) -> float | None:
-        """What the questions without an answer may cost at most, each answered as long as it can be and objected to as
-        often as it can be; None where a model has no price."""
+        """The highest cost of the questions without an answer, in US dollars; None where a model has no price.
+
+        Each answer is assumed to be as long as possible, and to be objected to as often as possible.
+        """
         cache, cost = self._cache(), 0.0
         for one in self._planned:
             if cache.answer(one.question, one.sample) is not None:
@@ -157,10 +159,10 @@ class Laboratory:
     # ------------------------------------------------------------ asking
 
     async def work(self, tell: Callable[[int, int], None] = lambda done, count: None) -> None:
-        """Ask everything that is not known, until the end, the end of the budget, or failures one after the other.
+        """Ask all questions without an answer, until the end, the end of the budget, or several failures in a row.
 
         Args:
-            tell: Told of each answer: how many there are, of how many.
+            tell: Called after each answer, with its number and the number of questions.
 
         Raises:
             ConfigError: There is no model to ask.
@@ -216,7 +218,7 @@ class Laboratory:
         )
 
     def _fail(self, one: Planned, error: ActorFailed) -> None:
-        """Note a question without an answer: an answer that is no decision counts as one that disagrees."""
+        """Note a question without an answer; an answer that is no decision counts as a different one."""
         code, message = error.error.get("code"), str(error)
         if error.error.get("category") == "validation_error":
             usage, estimated = Usage.model_validate(error.error["usage"]), estimated_tokens(one.question)
@@ -231,7 +233,7 @@ class Laboratory:
         if message not in self.problems:
             self.problems.append(message)
         self._in_a_row += 1
-        # A script, or a recording, that lacks one answer may have the next; a server that cannot be asked has none.
+        # A scenario or cassette that lacks one answer may have the next; a server that cannot be reached has none.
         if code != "scenario" and self._in_a_row >= MOST_FAILURES:
             self.stopped = f"{self._in_a_row} questions in a row have failed: {message}"
 
@@ -242,14 +244,14 @@ class Laboratory:
     # ------------------------------------------------------------ what was found
 
     def findings(self) -> tuple[Finding, ...]:
-        """What was found so far, the unchanged questions first."""
+        """The statistics so far, the unchanged questions first."""
         return findings_of(self.variants, self.asked, self.unaffected, self.failed)
 
     def conclude(self, *, is_written: bool) -> None:
         """Make the proposal.
 
         Args:
-            is_written: Write it into the agents' files, too.
+            is_written: Also write it into the agents' files.
 
         Raises:
             ConfigError: An agent's file cannot be read or written.
@@ -262,18 +264,18 @@ class Laboratory:
 
     @property
     def known(self) -> int:
-        """Answers that were kept from an earlier time."""
+        """Number of answers that were stored earlier."""
         return sum(one.is_known for one in self.asked)
 
     @property
     def cost_usd(self) -> float | None:
-        """Of this time; None where a model has no price."""
+        """Cost of the answers of this time; None where a model has no price."""
         costs = [one.cost_usd for one in self.asked]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
     @property
     def left(self) -> int:
-        """Questions that were not asked."""
+        """Number of questions that were not asked."""
         return len(self._planned) - len(self.asked) - sum(self.failed.values())
 
     def to_json(self) -> dict[str, Any]:
@@ -294,7 +296,7 @@ class Laboratory:
 
 
 def _most(question: Question) -> Usage:
-    """The most that a question may use: each answer is as long as it can be, and is objected to."""
+    """The most that a question may use: each answer is as long as possible, and objected to."""
     sent, answers = sent_tokens(question.request()), 1 + MAX_REASKS
     more = sum(number * (MAX_ANSWER_TOKENS + _OBJECTION_TOKENS) for number in range(answers))
     return Usage(input_tokens=sent * answers + more, output_tokens=MAX_ANSWER_TOKENS * answers)

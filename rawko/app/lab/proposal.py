@@ -1,8 +1,8 @@
-"""What a laboratory proposes: a smaller window for the agents' files, as a change of these files (S6-114).
+"""The proposal of a laboratory: a smaller window for the agents' files, as a change of these files (S6-114).
 
-Proposed is the window that saves most among those that changed no decision, and that agree with what was recorded as
-often as the unchanged questions did. Fewer decisions than `MIN_DECISIONS` say too little. A window that an agent's file
-has already, or a smaller one, stays.
+It is the window that saves most tokens among those that changed no decision, and agree with the recorded decisions as
+often as the unchanged questions do. Fewer decisions than `MIN_DECISIONS` are not enough. An agent's file that has the
+same or a smaller window stays unchanged.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from rawko.vocabulary.documents import DocumentError, parse_document, read_text
 
 MIN_DECISIONS: Final = 5
 WINDOWS: Final = ("history=5", "history=2", "summary_chars=100", "full_chars=1000")
-"""Asked where a proposal is wanted and no window is named."""
+"""Windows that are asked where a proposal is wanted and no window is named."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """An agent's file as it is, and as it is proposed."""
+    """An agent's file before and after the proposed change."""
 
     path: Path
     shown: str
@@ -51,8 +51,8 @@ class Proposal:
     """A window for the agents' files.
 
     Attributes:
-        variant: The name of the variant; "" where nothing is proposed.
-        why_not: Why nothing is proposed, or nothing can be written; "" otherwise.
+        variant: Name of the variant; "" where nothing is proposed.
+        why_not: Why nothing is proposed, or no file would change; "" otherwise.
     """
 
     variant: str = ""
@@ -68,10 +68,10 @@ class Proposal:
 
 
 def propose(findings: Sequence[Finding], settings: Settings, *, is_whole: bool) -> Proposal:
-    """What follows from findings for the agents' files as they are now.
+    """The proposal that follows from the statistics, for the agents' files as they are now.
 
     Args:
-        is_whole: Everything was asked that was to be.
+        is_whole: All questions were asked.
 
     Raises:
         ConfigError: An agent's file cannot be read.
@@ -93,7 +93,7 @@ def propose(findings: Sequence[Finding], settings: Settings, *, is_whole: bool) 
 
 
 def _best(findings: Sequence[Finding]) -> tuple[Finding | None, str]:
-    """The window that saves most of those that are as good as the unchanged questions; or why there is none."""
+    """The window that saves most among those that are as good as the unchanged questions; else the reason for none."""
     unchanged, *variants = findings
     windows = [finding for finding in variants if finding.variant.window and finding.answers]
     if not windows:
@@ -109,7 +109,8 @@ def _best(findings: Sequence[Finding]) -> tuple[Finding | None, str]:
 
 
 def _agrees(finding: Finding, unchanged: Finding) -> bool:
-    """Whether a variant agrees with what was recorded as often as the unchanged questions of the same decisions."""
+    """Whether a variant agrees with the recorded decisions as often as the unchanged questions of the same
+    decisions."""
     places = {place_of(one) for one in finding.answers}
     before = [one.is_same for one in unchanged.answers if place_of(one) in places]
     return bool(before) and finding.same * len(before) >= sum(before) * len(finding.answers)
@@ -119,7 +120,7 @@ def _agrees(finding: Finding, unchanged: Finding) -> bool:
 
 
 def agent_files(settings: Settings) -> list[Path]:
-    """The files of the agents; none where the built-in ones serve.
+    """The files of the agents; none where the built-in agents are used.
 
     Raises:
         ConfigError: The folder cannot be read.
@@ -134,10 +135,10 @@ def agent_files(settings: Settings) -> list[Path]:
 
 
 def check_writable(settings: Settings) -> None:
-    """Make sure that there are files to write into, before anything is asked.
+    """Check that there are files to write into, before anything is asked.
 
     Raises:
-        ConfigError: The built-in agents serve, or a file is reached through a link.
+        ConfigError: The built-in agents are used, or a file is reached through a link.
     """
     files = agent_files(settings)
     if not files:
@@ -150,7 +151,7 @@ def check_writable(settings: Settings) -> None:
 
 
 def _check_place(path: Path, settings: Settings) -> None:
-    """Refuse a file that a link leads to: a project's own folder is no reason to change a file elsewhere."""
+    """Refuse a file that a link leads to, since it may be outside of the project."""
     root = settings.workspace
     is_led = path.is_relative_to(root) and path.resolve() != root.resolve() / path.relative_to(root)
     if is_led or path.is_symlink():
@@ -176,7 +177,7 @@ def _value(agent: AgentConfig, name: str) -> int:
 
 
 def _changed(path: Path, text: str, agent: AgentConfig, window: Window) -> str:
-    """The text with the window, and nothing else changed."""
+    """The file's text with the window; all else stays unchanged."""
     wanted = agent.to_json() | {"context": with_window(agent.context.to_json(), window)}
     try:
         for name, value in window:
@@ -191,10 +192,10 @@ def _changed(path: Path, text: str, agent: AgentConfig, window: Window) -> str:
 
 
 def write(proposal: Proposal, settings: Settings) -> None:
-    """Write the proposed files, each whole or not at all.
+    """Write the proposed files, each atomically.
 
     Raises:
-        ConfigError: One has changed since, or cannot be written.
+        ConfigError: A file has changed since, or cannot be written.
     """
     for change in proposal.changes:
         _check_place(change.path, settings)

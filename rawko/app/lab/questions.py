@@ -1,4 +1,4 @@
-"""Recorded questions built again: as they were sent, bit by bit, and in each variant."""
+"""Builds recorded questions again: exactly as they were sent, and in each variant."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rawko.machines.prompts.errors import PromptError
 from rawko.machines.prompts.prompts import Prompts
 
 Fit = Literal["exact", "changed", "unknown"]
-"""Whether a question that is built again is the one that was sent; unknown for runs that did not note it."""
+"""Whether a rebuilt question equals the one that was sent; "unknown" for runs that did not record its hash."""
 
 _CONSTRUCT: Final[Mapping[str, Any]] = {
     "select": construct_select_agent_input,
@@ -38,8 +38,8 @@ class RunQuestions:
     """The questions of one run.
 
     Args:
-        record: Of the run; its templates count, as they are now.
-        current: Settings of whoever asks: a scenario answers under one name of a model for all.
+        record: The run's record; its templates are read as they are now.
+        current: The present settings: a scenario answers for every model under one name.
 
     Raises:
         ConfigError: The run's templates cannot be used, or are not trusted.
@@ -60,22 +60,23 @@ class RunQuestions:
         return self._prompts(template)
 
     def fit(self, decision: Decision) -> Fit:
-        """Whether the question of a decision comes out as it was sent."""
+        """Whether the rebuilt question of a decision equals the one that was sent."""
         if decision.asked_as is None:
             return "unknown"
         asked = self._question(decision, UNCHANGED, (decision.given.get("instead") or {}).get("model") or self._model)
         return "exact" if asked.asked_as == decision.asked_as else "changed"
 
     def question(self, decision: Decision, variant: Variant) -> Question:
-        """The question of a decision, in a variant.
+        """The question of a decision in a variant.
 
         Raises:
-            ConfigError: The template cannot show the data; says where.
+            ConfigError: The template cannot show the data; the message says where.
         """
         return self._question(decision, variant, variant.model or self._model_of(decision))
 
     def _model_of(self, decision: Decision) -> str:
-        """The model that decided, where it can be asked: the run may have fallen back to one of another provider."""
+        """The model that made the decision, if it can be asked: the run may have fallen back to another provider's
+        model."""
         instead = decision.given.get("instead") or {}
         is_here = instead.get("provider") in (None, self._provider) and self._provider != "scripted"
         return instead["model"] if instead and is_here else self._asked_model

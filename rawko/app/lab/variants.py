@@ -1,4 +1,4 @@
-"""Variants of a question: what is left out, how much is shown, which model is asked, with which template."""
+"""Variants of a question: a field left out, a smaller window, another model, or another template."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TEMPLATES: Final = ("arbiter", "evaluate", "select")
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A template in place of the run's own."""
+    """A template used instead of the run's own."""
 
     name: str
     text: str
@@ -31,11 +31,11 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One change of every question; none of them: the unchanged one.
+    """One change of every question; without a change, the unchanged question.
 
     Attributes:
-        without: The field that is left out.
-        model: That is asked, by the name that the server knows.
+        without: Name of the field that is left out.
+        model: The model that is asked, by the server's name for it.
     """
 
     name: str
@@ -50,7 +50,7 @@ UNCHANGED: Final = Variant("unchanged")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a person asks for; nothing: each field left out alone."""
+    """The variants that a person asks for; if none are named, each field is left out alone."""
 
     without: Sequence[str] = ()
     windows: Sequence[str] = ()
@@ -62,10 +62,10 @@ def variants_of(wanted: Wanted, windows: Sequence[str] = ()) -> tuple[Variant, .
     """The variants, in the order in which they are asked.
 
     Args:
-        windows: Asked where no window is named.
+        windows: Windows to ask where the person names none.
 
     Raises:
-        ConfigError: An unknown field or setting, or a template that cannot be used.
+        ConfigError: A field or setting is unknown, or a template cannot be used.
     """
     fields = wanted.without
     if not (fields or wanted.windows or wanted.models or wanted.templates):
@@ -87,7 +87,7 @@ def _without(field: str) -> Variant:
 
 
 def _with_template(named: str) -> Variant:
-    """`select.md.j2` by its own name, `select=FILE` by the one before the sign."""
+    """The variant for a template file: `select.md.j2` by its own name, `select=FILE` by the name before the sign."""
     name, is_given, file = named.partition("=")
     if not is_given:
         name, file = Path(named).name.removesuffix(SUFFIX), named
@@ -101,15 +101,15 @@ def _with_template(named: str) -> Variant:
         template = Template(name, read_text(path), str(path))
     except DocumentError as error:
         raise ConfigError(f"--template: {error}") from error
-    with_template(None, template, b"")  # it is checked before anything is read
+    with_template(None, template, b"")  # checked before any run is read
     return Variant(f"template {named}", template=template)
 
 
 def with_template(own: Templates | None, template: Template | None, key: bytes) -> Prompts:
-    """The arbiter's templates with one in place of the run's own.
+    """The arbiter's templates, with one of them replaced.
 
     Raises:
-        ConfigError: It cannot be used; says where.
+        ConfigError: The template cannot be used; the message says where.
     """
     override = own if template is None else _Over(own, template)
     try:
@@ -119,7 +119,7 @@ def with_template(own: Templates | None, template: Template | None, key: bytes) 
 
 
 class _Over:
-    """Templates over those of a run."""
+    """A run's templates, one of them replaced."""
 
     def __init__(self, own: Templates | None, template: Template) -> None:
         self._own, self._template = own, template

@@ -1,4 +1,4 @@
-"""Other windows: how much of the past a question shows, as `context:` of an agent's file says it.
+"""Windows: how much of the history a question shows, in the terms of `context:` in an agent's file.
 
 history=5,summary_chars=100     ->   history_select 5, history_evaluate 5, summary_chars {select 100, evaluate 100}
 summary_chars.select=0          ->   summary_chars.select 0
@@ -17,7 +17,7 @@ from rawko.vocabulary.agent import ContextOptions
 from rawko.vocabulary.documents import accepted
 
 Window = tuple[tuple[str, int], ...]
-"""Keys of `context:`, those of its block with a dot, and what they are."""
+"""Pairs of a key of `context:`, with a dot for keys of a block in it, and its value."""
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "history": ("history_select", "history_evaluate"),
@@ -31,10 +31,10 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def parse_window(text: str) -> Window:
-    """The window that a text of the command line names.
+    """The window that a command line argument names.
 
     Raises:
-        ConfigError: There is no such setting, or its value is none.
+        ConfigError: A setting is unknown, or its value invalid.
     """
     found: dict[str, int] = {}
     for part in text.split(","):
@@ -55,7 +55,7 @@ def parse_window(text: str) -> Window:
 
 
 def with_window(options: Mapping[str, Any], window: Window) -> dict[str, Any]:
-    """The `context:` of an agent with a window in place of its own."""
+    """The `context:` of an agent with a window's values."""
     told: dict[str, Any] = thaw(options)
     for name, value in window:
         block, _, key = name.rpartition(".")
@@ -64,7 +64,7 @@ def with_window(options: Mapping[str, Any], window: Window) -> dict[str, Any]:
 
 
 class Seen:
-    """A machine's context in which every agent has a window; all else is as it was."""
+    """A view of a machine's context in which every agent has a window; the other fields are unchanged."""
 
     def __init__(self, context: Any, window: Window) -> None:
         self._context = context

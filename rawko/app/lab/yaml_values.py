@@ -1,4 +1,4 @@
-"""A value set in a YAML text, which otherwise stays as it is: comments, order, quotes, blank lines.
+"""Sets a value in a YAML text that otherwise stays as it is: comments, order, quotes, blank lines.
 
     name: developer        # who           set ("context", "history_select") to 5:
     limits: {turns: 30}
@@ -6,9 +6,9 @@
                                            limits: {turns: 30}
                                            context: {history_select: 5}
 
-A scalar that is there is replaced in its place; a key that is not is added to its mapping, before the first key of a
-block, and at the end of `{...}`. What cannot be told by the places of a text (an alias, say) shows in the text's data
-afterwards: the caller compares.
+A scalar that exists is replaced in its place; a missing key is added to its mapping: before the first key of a block
+mapping, or at the end of `{...}`. Cases that positions cannot handle (an alias, say) give wrong data: the caller parses
+the result and compares.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def with_value(text: str, path: Sequence[str], value: int) -> str:
     """The text with a number at a path of keys.
 
     Raises:
-        ValueError: The text is no mapping, or something on the path is a list or a text.
-        yaml.YAMLError: It is no YAML.
+        ValueError: The text is no mapping, or a value on the path is a list or a text.
+        yaml.YAMLError: The text is no YAML.
     """
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     if not isinstance(root, yaml.MappingNode):
@@ -47,12 +47,12 @@ def with_value(text: str, path: Sequence[str], value: int) -> str:
 
 
 def _flow(path: Sequence[str], value: int) -> str:
-    """The value under the keys that are left: `{summary_chars: {select: 5}}`."""
+    """The value under the remaining keys, in flow style: `{summary_chars: {select: 5}}`."""
     return str(value) if not path else f"{{{path[0]}: {_flow(path[1:], value)}}}"
 
 
 def _added(text: str, node: Any, key: str, told: str, *, is_root: bool) -> str:
-    """The text with a key more in a mapping; at the end of the file where the mapping is the whole."""
+    """The text with another key in a mapping; at the end of the file for the root mapping."""
     if node.flow_style:
         end = node.end_mark.index - 1
         body = text[:end].rstrip()

@@ -1,1 +1,1 @@
-"""Lanes: runs of agents side by side, each in a folder of its own that begins with the files of the run above it."""
+"""Lanes: agents' runs side by side, each in a folder of its own that starts with the files of the parent run."""

@@ -1,18 +1,18 @@
-"""The actors by which a machine takes over what lanes have made, while its run works.
+"""The actors with which a running machine merges the results of lanes into its run's files.
 
-    base    the files that the lane began with
-    ours    the folder as it is now, with whatever was edited since
+    base    the files that the lane started with
+    ours    the folder as it is now, with all edits since
     theirs  the files of the lane at its end
 
-    capture_files   {label}             the files as they are, as a snapshot
-    plan_adoption   {run}               what a merge of the lane would do; nothing is changed
-    bring_in        {run, back?}        the lane's changes merged into the files, or the changes between two snapshots
-    adopt_lane      {run}               the same for a machine that works with the diff of each lane
-    take_back       {before, after}     the changes between two snapshots undone; later edits of others stay
+    capture_files   {label}             takes a snapshot of the present files
+    plan_adoption   {run}               reports what a merge of the lane would do; changes nothing
+    bring_in        {run, back?}        merges the lane's changes, or the changes between two snapshots, into the files
+    adopt_lane      {run}               the same, for a machine that uses the diff of each lane
+    take_back       {before, after}     undoes the changes between two snapshots; later edits of others stay
 
-All files are trees in the store of snapshots: the lane's folder is not needed. Each actor may be begun again after a
-kill. A conflict changes nothing, and is an answer, not an error. `rawko.app.time_travel.adopt` does the same from the
-command line, when the run has ended.
+All files are trees in the snapshot store; the lane's folder is not needed. Each actor may be repeated after a kill. A
+conflict changes nothing; it is a result, not an error. `rawko.app.time_travel.adopt` does the same from the command
+line when the run has ended.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from rawko.workspace.store import Merging
 
 ACTORS: Final = ("capture_files", "plan_adoption", "bring_in", "adopt_lane", "take_back")
 MAX_PATHS: Final = 200
-"""Changed paths, and paths in conflict, that an answer names; it says how many there are."""
+"""Most changed paths, and conflicting paths, that a result names; it also has their numbers."""
 SHOWN_CHARS: Final = 20_000
-"""Of the changes that a person, or an agent, is shown."""
+"""Most characters of the changes that a person or an agent is shown."""
 
 Result = TypeVar("Result")
 
 
 class MergingWorkspace(Protocol):
-    """The part of `rawko.workspace.SnapshotWorkspace` that adoption needs."""
+    """The part of `rawko.workspace.SnapshotWorkspace` that an adoption uses."""
 
     async def capture(self, label: str) -> Snapshot: ...
 
@@ -62,26 +62,27 @@ class Adoption:
     """Merges the changes of lanes into the folder of one run.
 
     Args:
-        workspace: Of the run above the lanes.
-        snapshots: Folder of the store that holds the lanes' files, too.
-        halt: Told why the run has to stop where it stands: its files can be neither read nor written.
+        workspace: Workspace of the parent run.
+        snapshots: Folder of the store that also holds the lanes' files.
+        halt: Called with the reason why the run has to stop: its files can be neither read nor written.
     """
 
     def __init__(self, workspace: MergingWorkspace, snapshots: Path, halt: Callable[[str], None]) -> None:
         self._workspace, self._snapshots, self._halt = workspace, snapshots, halt
 
     async def capture_files(self, given: Any) -> dict[str, Any]:
-        """`{snapshot}`: the files as they are."""
+        """`{snapshot}`: a snapshot of the present files."""
         return {"snapshot": (await self._or_halt(self._workspace.capture(str(thaw(given)["label"])))).to_json()}
 
     async def plan_adoption(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What `bring_in` would do: {changes, changed, conflicts, conflicting, is_refused, safety, now, shown}.
+        """The result that `bring_in` would have: {changes, changed, conflicts, conflicting, is_refused, safety, now,
+        shown}.
 
-        `changed` and `conflicting` count all paths, `changes` and `conflicts` name the first of them; `shown` is for a
-        person.
+        `changed` and `conflicting` are the numbers of paths, `changes` and `conflicts` name the first of them; `shown`
+        is text for a person.
 
         Raises:
-            ActorFailed: The lane's files, or those of the folder, cannot be read.
+            ActorFailed: The files of the lane or of the folder cannot be read.
         """
         base, theirs = await self._of_lane(given["run"])
         try:
@@ -92,10 +93,10 @@ class Adoption:
         return {**_told(found), "shown": _cut("\n".join([*map(_line, found.changes), "", diff]))}
 
     async def bring_in(self, given: Mapping[str, Any], scope: Scope) -> dict[str, Any]:
-        """Merge a lane's changes, or `back: {base, theirs}`; the same as `plan_adoption` but for `shown`.
+        """Merge a lane's changes, or `back: {base, theirs}`; the result is that of `plan_adoption` without `shown`.
 
-        Where there are conflicts, nothing is changed. Begun again after a kill, it finishes what was begun, and answers
-        as if it had not been interrupted.
+        If there are conflicts, nothing is changed. Repeated after a kill, it completes the merge, and gives the result
+        that it would have given without the interruption.
 
         Raises:
             ActorFailed: The files cannot be read or changed.
@@ -115,8 +116,9 @@ class Adoption:
         return _told(found)
 
     async def adopt_lane(self, given: Any) -> dict[str, Any]:
-        """`{is_adopted, changes, conflicts, diff, snapshot}`: paths that changed, paths in conflict, what the lane has
-        made as text, and the files afterwards.
+        """Merge a lane's changes, and give `{is_adopted, changes, conflicts, diff, snapshot}`.
+
+        `changes` and `conflicts` are paths, `diff` is the lane's work as text, `snapshot` holds the files afterwards.
 
         Raises:
             ActorFailed: The snapshots of the lane are missing.
@@ -134,19 +136,19 @@ class Adoption:
         }
 
     async def take_back(self, given: Any) -> dict[str, Any]:
-        """`{snapshot}`: the files without the changes between `before` and `after`; of a file that somebody else has
-        changed since, that change stays."""
+        """`{snapshot}`: the files without the changes between `before` and `after`; where somebody has changed a file
+        since, that later change stays."""
         told = thaw(given)
         before, after = (Snapshot.model_validate(told[name]) for name in ("before", "after"))
         found = await self._or_halt(self._workspace.merge(after, before, label="what was there before", prefer="ours"))
         return {"snapshot": (found.now or found.safety).to_json()}
 
     def bindings(self) -> Bindings:
-        """All the actors."""
+        """The bindings of all actors."""
         return _bound(lambda name: getattr(self, name))
 
     async def _done_before(self, label: str) -> dict[str, Any] | None:
-        """What an earlier process has merged, which was killed before it could say so; None where none has."""
+        """The result of a merge whose process was killed before it reported; None where there was none."""
         log = await self._workspace.log()
         places = [number for number, one in enumerate(log) if number and one.label == f"adopted {label}"]
         if not places:
@@ -164,10 +166,10 @@ class Adoption:
         }
 
     async def _of_lane(self, run: str) -> tuple[Snapshot, Snapshot]:
-        """The files that a lane began with, and those at its end.
+        """The files that a lane started with, and those at its end.
 
         Raises:
-            ActorFailed: They are not in the store, or not whole.
+            ActorFailed: The snapshots are missing or incomplete.
         """
         try:
             return await asyncio.to_thread(self._ends_of, run)
@@ -195,7 +197,8 @@ class Adoption:
 
 
 def no_adoption() -> Bindings:
-    """The actors of a machine that is only looked at, or taken up only to be cancelled: they do nothing, and wait."""
+    """The actors of a machine that is only inspected, or resumed only to be cancelled: they wait until they are
+    cancelled."""
 
     async def wait(given: Any) -> Any:
         await asyncio.Event().wait()

@@ -1,4 +1,4 @@
-"""The room that a lane's folder takes on the disk, watched while the lane runs."""
+"""Measures the disk space of a lane's folder while the lane runs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Final
 
 PERIOD_S: Final = 1.0
-"""The shortest time between two looks; a look that takes long is followed by a longer one."""
+"""Shortest time between two measurements, in seconds; after a slow measurement the pause is longer."""
 _SHARE: Final = 20
-"""Of all time, one part in so many is spent looking."""
+"""A measurement may take one part in so many of the pause after it."""
 
 
 def bytes_in(folders: Sequence[Path]) -> int:
-    """Bytes of the disk that the folders take; a file with two names counts once."""
+    """Bytes that the folders take on the disk; a file with several hard links counts once."""
     total, seen, waiting = 0, set(), [str(folder) for folder in folders]
     while waiting:
         try:
@@ -36,7 +36,7 @@ def bytes_in(folders: Sequence[Path]) -> int:
 
 
 async def until_too_large(folders: Sequence[Path], most: int, *, period_s: float = PERIOD_S) -> int:
-    """Look again and again; returns the bytes once there are more than `most`."""
+    """Measure repeatedly; returns the number of bytes once there are more than `most`."""
     while True:
         started = time.monotonic()
         found = await asyncio.to_thread(bytes_in, folders)

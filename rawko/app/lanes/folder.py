@@ -1,10 +1,10 @@
-"""The folder of a lane: beside the workspace, filled from a snapshot and with what is shared; all of it or none.
+"""The folder of a lane, beside the workspace, with the files of a snapshot and shared files; made atomically.
 
     project/                                    the workspace
     project.lanes/20261122-103005-7f2c4e1__a/   lane "a" of that run
 
-Nothing is written to the user's repository: the folder is no working tree of git's, and a `git` that runs in it looks
-for no repository above it.
+Nothing is written to the user's repository: the folder is no working tree of git, and `GIT_CEILING_DIRECTORIES` keeps a
+`git` command in it from finding a repository above it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from rawko.vocabulary.snapshot import Snapshot
 
 PORTS: Final = 20
-"""Ports of a lane: PORT is the first of them."""
+"""Number of ports of a lane; the variable PORT has the first of them."""
 MAX_PORT: Final = 65_535
 
 
 def lane_folder(workspace: Path, run: str) -> Path:
-    """Where the folder of a lane is.
+    """The folder of a lane.
 
     Args:
         run: The id of the lane's own run.
@@ -45,10 +45,10 @@ def temporary_folder(settings: Settings, run: str) -> Path:
 
 
 def lane_settings(settings: Settings, note: LaneNote, run: str) -> Settings:
-    """The settings of the run above, in the folder of the lane and with its variables.
+    """The settings of the parent run, with the lane's folder and variables.
 
     Raises:
-        ConfigError: There are not so many ports.
+        ConfigError: There are not enough ports.
     """
     port = settings.lanes.port_base + PORTS * note.number
     if port + PORTS - 1 > MAX_PORT:
@@ -71,13 +71,13 @@ def lane_settings(settings: Settings, note: LaneNote, run: str) -> Settings:
 def make_folder(
     settings: Settings, folder: Path, files: Snapshot, *, is_stopped: Callable[[], bool] = lambda: False
 ) -> None:
-    """Make the folder, fill it with the files of a snapshot, and share what the settings say.
+    """Make the folder with the files of a snapshot and the files that the settings share.
 
-    What an earlier process has left half made is made anew: the caller has noted that it is ours.
+    A folder that a killed process has left incomplete is made again; the lane's note shows that it is not the user's.
 
     Raises:
-        ConfigError: It cannot be made or filled; nothing of it is left.
-        SharingStopped: `is_stopped` said so; nothing of it is left.
+        ConfigError: The folder cannot be made or filled; nothing of it is left.
+        SharingStopped: `is_stopped` returned True; nothing of it is left.
     """
     beside = folder.with_name(f".{folder.name}.part")
     try:
@@ -95,7 +95,7 @@ def make_folder(
             is_stopped=is_stopped,
         )
         beside.rename(folder)
-    except BaseException as error:  # an interrupt among them
+    except BaseException as error:  # KeyboardInterrupt, too
         shutil.rmtree(beside, ignore_errors=True)
         remove_if_empty(folder.parent)
         if isinstance(error, OSError):
@@ -107,23 +107,23 @@ def make_folder(
 
 
 def check_free(folder: Path) -> None:
-    """Refuse a folder that is there already.
+    """Refuse a folder that exists already.
 
     Raises:
-        ConfigError: It is, and was not made for this lane.
+        ConfigError: It exists, and was not made for this lane.
     """
     if os.path.lexists(folder):
         raise ConfigError(f"the folder {str(folder)!r} exists already, and no lane of this run has made it")
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove what was made for a lane that never began to work."""
+    """Remove the folder of a lane that never started its run."""
     shutil.rmtree(folder, ignore_errors=True)
     remove_if_empty(folder.parent)
 
 
 def remove_if_empty(folder: Path) -> None:
-    """Remove the folder of all lanes where no lane is left."""
+    """Remove the parent folder of all lanes, if no lane is left in it."""
     try:
         folder.rmdir()
     except OSError:

@@ -1,4 +1,5 @@
-"""The run above its lanes, as they see it: where it stands, what it can be told, and how a lane's run is made."""
+"""The parent run as its lanes see it: its settings, its state, its callbacks, and the function that makes a lane's
+run."""
 
 from __future__ import annotations
 
@@ -23,17 +24,17 @@ class LaneRun(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """The run above its lanes.
+    """The parent run of some lanes.
 
     Attributes:
-        make: A lane's run from its settings, its order and its id; keyword `is_resumed`, or `is_cancel` for one that
-            is taken up only to end it.
-        capture: Takes a snapshot of the run's own files, with a label.
-        step: The number of its journal's latest row.
-        is_left: Whether the run stops where it stands, to go on later.
-        settled: Waits until the machine has taken what its lanes have told it.
-        wait: The run has to wait, for a person or a larger budget: with the question.
-        halt: The run has to stop where it stands: with the reason.
+        make: Makes a lane's run from its settings, task, agent and id; keyword `is_resumed`, and `is_cancel` for a run
+            that is resumed only to be cancelled.
+        capture: Takes a snapshot of the parent run's own files, with a label.
+        step: Gives the number of the parent run's latest journal row.
+        is_left: Whether the parent run stops without ending its machine, to be resumed later.
+        settled: Waits until the machine has processed the results of its lanes.
+        wait: Makes the parent run wait for a person or a larger budget; called with the question.
+        halt: Halts the parent run; called with the reason.
     """
 
     settings: Settings
@@ -48,5 +49,5 @@ class Host:
 
     @property
     def folder(self) -> Path:
-        """Of the run's own record."""
+        """The folder of the parent run's record."""
         return runs_folder(self.settings.state_dir) / self.run

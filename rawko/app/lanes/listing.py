@@ -1,4 +1,4 @@
-"""The lanes of a run, as their records tell them."""
+"""Lists the lanes of a run, from their records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rawko.workspace.repository.locks import user_of
 
 
 def open_lanes(settings: Settings, run: str) -> list[RunRecord]:
-    """The lanes of a run that have not ended, and that no process works on."""
+    """The records of a run's lanes that have not ended, and that no process is running."""
     found = []
     for name in lanes_of(settings, run):
         record = read_record(name, settings)
@@ -20,7 +20,7 @@ def open_lanes(settings: Settings, run: str) -> list[RunRecord]:
 
 
 def lanes_of(settings: Settings, run: str) -> list[str]:
-    """The ids of the runs of a run's own lanes, in order; not those of its lanes' lanes."""
+    """The ids of the runs of a run's own lanes, in order, without the lanes of these lanes."""
     prefix = lane_run(run, "")
     folders = runs_folder(settings.state_dir).glob(f"{prefix}*/run.json")
     names = (path.parent.name for path in folders)

@@ -1,7 +1,7 @@
-"""What is remembered of a lane besides its run: its order, its folder, its number, and why it failed.
+"""The note of a lane, beside its run's record: its order, folder and number, and why it failed.
 
-It is written before the folder is made, so that a process that goes on after a kill knows a folder that was half made
-from one that belongs to the user.
+It is written before the folder is made, so that after a kill, a folder that was left incomplete is known from a folder
+of the user.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ State = Literal["making", "made", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class LaneNote:
-    """One lane.
+    """The note of one lane.
 
     Attributes:
-        order: As `Order.to_json`.
-        number: From 0; no two lanes of a run have the same one.
-        step: The step of the run above at which it was begun.
-        why: Of a lane that failed without its agent: its folder, its command, its disk.
+        order: The order, as from `Order.to_json`.
+        number: Counted from 0; different for each lane of a run.
+        step: The parent run's step at which the lane was started.
+        why: Why the lane failed, for reasons other than its agent: its folder, its setup command, its disk limit.
     """
 
     order: Mapping[str, Any]
@@ -41,19 +41,19 @@ class LaneNote:
 
 
 def notes_folder(run_folder: Path) -> Path:
-    """Where the notes of a run's lanes are.
+    """The folder with the notes of a run's lanes.
 
     Args:
-        run_folder: Of the run above.
+        run_folder: Folder of the parent run's record.
     """
     return run_folder / "lanes"
 
 
 def write_note(run_folder: Path, note: LaneNote) -> None:
-    """Write a lane's note, whole or not at all.
+    """Write a lane's note atomically.
 
     Raises:
-        ConfigError: It cannot be written.
+        ConfigError: The note cannot be written.
     """
     data = {name: getattr(note, name) for name in ("order", "number", "step", "state", "why")}
     write_file(_path(run_folder, str(note.order["lane"])), {**data, "folder": str(note.folder)})
@@ -63,7 +63,7 @@ def read_note(run_folder: Path, lane: str) -> LaneNote | None:
     """A lane's note; None where it has none.
 
     Raises:
-        ConfigError: It cannot be read.
+        ConfigError: The note cannot be read.
     """
     path = _path(run_folder, lane)
     if not path.exists():
@@ -83,7 +83,7 @@ def read_note(run_folder: Path, lane: str) -> LaneNote | None:
 
 
 def next_number(run_folder: Path) -> int:
-    """The number of the next lane."""
+    """The lowest number above those of all lanes."""
     folder = notes_folder(run_folder)
     notes = [read_note(run_folder, path.stem) for path in folder.glob("[!.]*.json")] if folder.is_dir() else []
     return max((note.number + 1 for note in notes if note is not None), default=0)

@@ -1,4 +1,4 @@
-"""What a lane is to do: the input of the actor `run_lane`, checked, and the names that follow from it.
+"""The order of a lane: the input of the actor `run_lane`, checked.
 
 {"lane": "a", "agent": "developer", "task": "Write it", "model": "m", "prompt": "...", "setup": "make deps"}
 """
@@ -17,7 +17,7 @@ from rawko.runtime.actor_kinds import ActorFailed
 from rawko.vocabulary.documents import accepted
 
 MAX_DEPTH: Final = 3
-"""Lanes of lanes of lanes: more levels are a circle."""
+"""Most levels of lanes inside lanes; deeper nesting is refused as a circle."""
 _NAME: Final = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)*")
 _MAX_NAME: Final = 32
 _TEXTS: Final = ("lane", "agent", "task", "model", "prompt", "setup", "check")
@@ -26,16 +26,16 @@ _FIELDS: Final = (*_TEXTS, "must_succeed")
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What one lane is to do.
+    """The order of one lane.
 
     Attributes:
-        lane: Its name, unique within the run.
-        task: What the agent is told.
-        model: Asked in place of the agent's own and the run's.
-        prompt: Stands before the task: how this lane is to go about it.
-        setup: Runs in the folder before the agent; None: what the settings say.
-        check: A command that must pass on the lane's files before its agent counts as done.
-        must_succeed: A limit is a failure, too.
+        lane: Name of the lane, unique within the run.
+        task: The agent's task.
+        model: Model that is asked instead of the agent's or the run's own.
+        prompt: Text before the task that says how this lane is to work.
+        setup: Command that runs in the folder before the agent; None: the command of the settings.
+        check: A command that must pass on the lane's files before the agent's claim to be done is accepted.
+        must_succeed: Reaching a limit also counts as a failure.
     """
 
     lane: str
@@ -49,7 +49,7 @@ class Order:
 
     @property
     def told(self) -> str:
-        """The whole text that the agent is given."""
+        """The whole text that the agent gets."""
         return self.task if self.prompt is None else f"{self.prompt}\n\n{self.task}"
 
     def to_json(self) -> dict[str, Any]:
@@ -58,10 +58,10 @@ class Order:
 
 
 def order_of(given: Any, agents: Collection[str]) -> Order:
-    """The input of `run_lane`, checked.
+    """The order in an input of `run_lane`.
 
     Raises:
-        ActorFailed: It is no such order; says what would be accepted.
+        ActorFailed: The input is no order; the message says what would be accepted.
     """
     asked = thaw(given)
     if not isinstance(asked, dict):
@@ -91,15 +91,15 @@ def order_of(given: Any, agents: Collection[str]) -> Order:
 
 
 def check_depth(run: str, lane: str) -> None:
-    """Refuse a lane of too many lanes.
+    """Refuse a lane that is nested too deeply.
 
     Raises:
-        ActorFailed: So many lanes stand above it.
+        ActorFailed: Too many lanes are above it.
     """
     if lane_depth(run) >= MAX_DEPTH:
         raise invalid(f"lane {lane!r} is not begun: {MAX_DEPTH} lanes stand above it, each begun by another")
 
 
 def invalid(problem: str) -> ActorFailed:
-    """An order that cannot be carried out, whatever is tried."""
+    """The error for an order that cannot be carried out; no retry would help."""
     return ActorFailed({"message": f"{RUN_LANE}: {problem}", "category": "validation_error", "attempted": ""})

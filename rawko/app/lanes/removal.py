@@ -1,7 +1,7 @@
-"""The folders of lanes whose runs are removed: gone with their runs, unless a person has edited files there.
+"""Removes the folders of lanes with their runs, unless a person has edited files there.
 
-A lane's folder was made for its run alone, and each state of it is a snapshot of that run. When the run is removed for
-good, so is the folder; edits that no snapshot holds keep both.
+A lane's folder was made for its run alone, and its states are snapshots of that run. When the run is removed, so is the
+folder; edits that no snapshot holds keep both.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _BESIDE = ".lanes"
 
 
 def folder_of(run: str, workspace: Path, lane: str | None) -> Path | None:
-    """The folder that was made for a lane's run; None where there is none, or of a run that is no lane."""
+    """The folder that was made for a lane's run; None where there is none, or where the run is no lane."""
     is_own = lane is not None and workspace.name == run and workspace.parent.name.endswith(_BESIDE)
     return workspace if is_own and workspace.is_dir() and not workspace.is_symlink() else None
 
 
 def why_kept(record: RunRecord) -> str | None:
-    """Why the folder of a lane, and so its run, is not to be removed; None where it may be."""
+    """Why a lane's folder, and so its run, must not be removed; None where they may be."""
     folder = folder_of(record.run, record.settings.workspace, None if record.parent is None else record.parent.lane)
     if folder is None:
         return None
@@ -43,10 +43,10 @@ def why_kept(record: RunRecord) -> str | None:
 
 
 def remove_with(place: Path, run: str) -> None:
-    """Remove the folder of a lane whose record has been taken out of the list.
+    """Remove the folder of a lane whose record was moved out of the list of runs.
 
     Args:
-        place: Where the record is now.
+        place: The present folder of the record.
     """
     try:
         found = read_record_file(place / RUN_FILE)

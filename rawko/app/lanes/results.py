@@ -1,4 +1,4 @@
-"""What the actor `run_lane` answers with: a lane's report as data, or its failure."""
+"""The results of the actor `run_lane`: a lane's report as data, or its failure."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Ended:
     """A lane whose run has ended.
 
     Attributes:
-        report: As `Report.to_json`.
-        tree: Of its files at the end; None where no snapshot is kept any more.
+        report: The report, as from `Report.to_json`.
+        tree: Git tree of its files at the end; None where it has no snapshot any more.
     """
 
     run: str
@@ -30,7 +30,7 @@ class Ended:
 
     @classmethod
     def of(cls, record: RunRecord) -> Ended:
-        """The lane from its record, and from the store of snapshots."""
+        """The lane, read from its record and the snapshot store."""
         with Archive(record.settings.state_dir / "snapshots") as archive:
             last = archive.last(record.run)
         tree = None if last is None else str(last.tree)
@@ -38,7 +38,7 @@ class Ended:
 
 
 def result_of(order: Order, ended: Ended) -> dict[str, Any]:
-    """`{lane, run, workspace, outcome, summary, files_changed, usage, cost_usd, tree}`.
+    """The output `{lane, run, workspace, outcome, summary, files_changed, usage, cost_usd, tree}`.
 
     Raises:
         ActorFailed: The lane's run has failed or was cancelled; the error has the same fields.
@@ -67,7 +67,7 @@ def result_of(order: Order, ended: Ended) -> dict[str, Any]:
 
 
 def failure(order: Order, run: str, why: str) -> ActorFailed:
-    """A lane that has failed without its agent."""
+    """The error for a lane that failed for a reason other than its agent."""
     return ActorFailed(
         {
             "message": f"lane {order.lane!r}: {why}",

@@ -1,11 +1,11 @@
-"""The lanes of one run: begun, gone on with, stopped, and reported to the machine that asked for them.
+"""Starts, resumes and stops the lanes of one run, and gives their results to the machine that ordered them.
 
-    no note yet          the folder is made, the setup command runs, the lane's run begins
-    folder half made     made anew
-    run without an end   gone on with, from its journal
+    no note yet          the folder is made, the setup command runs, the lane's run starts
+    folder incomplete    made again
+    run without an end   resumed from its journal
     run with an end      its report is given again
 
-So the actor may be started again after a kill, at any moment, and comes to the same result.
+So the actor can be repeated after a kill at any moment, with the same result.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     pass
 
 CANCELLED_BY = "the run above"
-"""The one who the journal of a lane names, where the machine above did not need it any more."""
+"""The person that a lane's journal names, where the parent machine cancelled the lane."""
 
 
 class Lanes:
@@ -80,7 +80,7 @@ class Lanes:
         except asyncio.CancelledError:
             self._stop(order.lane)
             raise
-        finally:  # the others may all wait: looked at once the machine has this one's result
+        finally:  # all other lanes may be waiting: check after the machine has this lane's result
             asyncio.get_running_loop().call_soon(self._look_later)
 
     def _look_later(self) -> None:
@@ -89,13 +89,13 @@ class Lanes:
         look.add_done_callback(self._looks.discard)
 
     async def _look(self) -> None:
-        """Let the whole run wait where every lane that is left does."""
+        """Make the whole run wait if all remaining lanes wait."""
         await self._host.settled()
         if self._waiting and len(self._waiting) == len(self._tasks):
             self._host.wait(next(iter(self._waiting.values())))
 
     def _stop(self, lane: str) -> None:
-        """End a lane whose result is not needed any more; or leave it where it stands, if the whole run is left."""
+        """Cancel a lane whose result is not needed; if the whole run was halted, stop it without ending its machine."""
         task = self._tasks.get(lane)
         if task is None:
             return
@@ -106,10 +106,10 @@ class Lanes:
             task.cancel()
 
     async def aclose(self, *, is_ended: bool) -> None:
-        """Wait until no lane runs any more.
+        """Wait until no lane is running.
 
         Args:
-            is_ended: The run has come to its end: lanes that an earlier process has left open are cancelled.
+            is_ended: The run has ended: cancel lanes that an earlier process has left open.
         """
         for look in tuple(self._looks):
             look.cancel()
@@ -122,7 +122,7 @@ class Lanes:
                     record.settings, record.task, record.agent, record.run, is_resumed=True, is_cancel=True
                 )
                 lane.cancel(CANCELLED_BY)
-                with suppress(ConfigError):  # it stays open: `rawko runs` shows it
+                with suppress(ConfigError):  # the lane stays open, and `rawko runs` lists it
                     await lane.execute()
                 shutil.rmtree(temporary_folder(record.settings, record.run), ignore_errors=True)
 
@@ -140,10 +140,10 @@ class Lanes:
         return result_of(order, ended)
 
     async def _to_its_end(self, order: Order, run: str) -> Ended | RunRecord:
-        """Carry the order out; a record of a run that cannot go on now is given as it is.
+        """Carry the order out; a run that cannot continue now is returned as its record.
 
         Raises:
-            ConfigError, SetupFailed, WorkspaceError: The lane fails without its agent.
+            ConfigError, SetupFailed, WorkspaceError: The lane fails for a reason other than its agent.
         """
         note = await self._note(order, run)
         settings = with_model(lane_settings(self._host.settings, note, run), order.model)
@@ -173,7 +173,7 @@ class Lanes:
         return Ended.of(record)
 
     async def _execute(self, order: Order, run: str, note: LaneNote, settings: Settings, *, is_resumed: bool) -> None:
-        """Run the lane's agent; stop it where its folder takes too much room."""
+        """Run the lane's agent, and cancel it if its folder exceeds the disk limit."""
         parent = Parent(self._host.run, note.step, order.lane)
         lane = self._host.make(settings, order.told, order.agent, run, parent=parent, is_resumed=is_resumed)
         self._runs[order.lane] = lane
@@ -199,7 +199,7 @@ class Lanes:
                     await asyncio.gather(task, return_exceptions=True)
 
     async def _wait(self, order: Order, record: RunRecord) -> NoReturn:
-        """A lane that cannot go on now waits, and the whole run does once no other lane runs."""
+        """Wait with a lane that cannot continue now; the whole run waits once no other lane is running."""
         report = record.report or {}
         if record.outcome not in ("needs_person", "limit"):
             self._host.halt(f"lane {order.lane!r} stopped where it stood: {report.get('summary') or record.outcome}")
@@ -216,7 +216,7 @@ class Lanes:
     # ------------------------------------------------------------ its folder
 
     async def _note(self, order: Order, run: str) -> LaneNote:
-        """The lane's note; written where there is none."""
+        """The lane's note, written first if there is none."""
         async with self._beginning:
             found = read_note(self._host.folder, order.lane)
             if found is not None:
@@ -234,7 +234,7 @@ class Lanes:
             return note
 
     async def _make(self, order: Order, run: str, note: LaneNote, settings: Settings) -> LaneNote:
-        """Make the folder and prepare it; the note says afterwards that it is made, or why not."""
+        """Make the folder and run the setup command; the note records that it is made, or why it failed."""
         host = self._host
         try:
             async with self._beginning:
@@ -250,7 +250,7 @@ class Lanes:
             await asyncio.to_thread(remove_folder, note.folder)
             shutil.rmtree(temporary_folder(settings, run), ignore_errors=True)
             note = note.failed(str(error))
-        except asyncio.CancelledError:  # it is made anew where it is still wanted
+        except asyncio.CancelledError:  # a later start makes the folder again
             remove_folder(note.folder)
             raise
         else:
@@ -260,7 +260,8 @@ class Lanes:
 
 
 async def _in_thread(make: Callable[..., None], *given: Any) -> None:
-    """Run a function that asks `is_stopped`; where this is cancelled, it has ended before the cancellation goes on."""
+    """Run a function with an argument `is_stopped` in a thread; a cancellation waits until the function has
+    returned."""
     stop = threading.Event()
     making = asyncio.ensure_future(asyncio.to_thread(make, *given, is_stopped=stop.is_set))
     try:
@@ -272,6 +273,6 @@ async def _in_thread(make: Callable[..., None], *given: Any) -> None:
 
 
 def _hear(task: asyncio.Task[dict[str, Any]]) -> None:
-    """A stopped lane's failure is nobody's concern: its own record tells it."""
+    """Retrieve the exception of a stopped lane, so that asyncio does not report it; the lane's record has it."""
     if not task.cancelled():
         task.exception()

@@ -1,4 +1,4 @@
-"""The command that prepares the folder of a lane, run once before its agent, with a time limit and a bounded output."""
+"""Runs the command that prepares a lane's folder, once before its agent, with limits of time and output."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from rawko.tools.commands.process_group import Group
 from rawko.tools.text import visible
 
 MAX_OUTPUT_BYTES: Final = 16_000_000
-"""A command that writes more is stopped."""
+"""Most output of the command; a command that writes more is stopped."""
 SHOWN_BYTES: Final = 2_000
-"""The end of its output, which a failed lane tells."""
+"""Bytes of the end of its output that an error message shows."""
 _GRACE_MS: Final = 2_000
 
 
 class SetupFailed(Exception):
-    """The command failed; the message says how, with the end of its output."""
+    """The setup command failed; the message says how, with the end of its output."""
 
 
 async def run_setup(settings: Settings, command: str, *, timeout_ms: int, running: Path) -> None:
-    """Run the command in the workspace of the settings, as their commands see the environment; not in a sandbox.
+    """Run the command in the settings' workspace, with the environment of agents' commands, but without a sandbox.
 
     Args:
-        running: Folder for the note of the process, by which it is ended after a crash.
+        running: Folder for a note of the process, by which it is ended after a crash.
 
     Raises:
-        SetupFailed: It failed, took too long, or wrote too much.
-        ConfigError: It cannot be started.
+        SetupFailed: The command failed, took too long, or wrote too much.
+        ConfigError: The command cannot be started.
     """
     environ = command_environment(settings.environ, settings.bash.extra_env) | dict(settings.command_env)
     bash = shutil.which("bash", path=environ.get("PATH")) or shutil.which("bash")
@@ -71,14 +71,14 @@ async def run_setup(settings: Settings, command: str, *, timeout_ms: int, runnin
 
 
 class _End:
-    """The end of an output."""
+    """Stores the end of an output."""
 
     def __init__(self) -> None:
         self._pieces: deque[bytes] = deque()
         self._kept = self._all = 0
 
     def add(self, data: bytes) -> bool:
-        """Take the next piece; True where there is too much."""
+        """Take the next piece; returns True once there is too much output."""
         self._pieces.append(data)
         self._kept += len(data)
         self._all += len(data)
@@ -87,5 +87,5 @@ class _End:
         return self._all > MAX_OUTPUT_BYTES
 
     def text(self) -> str:
-        """The last bytes as text that a terminal can show."""
+        """The stored bytes as text that a terminal can show."""
         return visible(b"".join(self._pieces)[-SHOWN_BYTES:].decode("utf-8", "replace")).strip()

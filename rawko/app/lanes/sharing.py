@@ -1,8 +1,8 @@
-"""Files that no snapshot holds, such as `node_modules`, brought into the folder of a lane.
+"""Brings files that no snapshot holds, such as `node_modules`, into the folder of a lane.
 
-Where commands run in a sandbox, which lets them write their own folder alone, a shared file or folder is a symbolic
-link, and read-only. Elsewhere it is a copy: of one's own, whatever a command does to it. A copy shares its blocks with
-the original until one of the two is written, where the file system can do that (Btrfs, XFS, bcachefs).
+With a sandbox, in which commands can write only their own folder, shared files and folders are read-only symbolic
+links. Without one they are copies, which a command may change. Where the file system supports it (Btrfs, XFS,
+bcachefs), a copy shares its blocks with the original until one of them is written.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from typing import Final
 from rawko.patterns.globs import rule_regex
 
 _CLONE: Final = 0x40049409
-"""`FICLONE` of Linux: the second file gets the blocks of the first."""
+"""The ioctl `FICLONE` of Linux: lets the second file share the blocks of the first."""
 _GIT: Final = ".git"
 
 
 class SharingStopped(Exception):
-    """It was stopped before all was there."""
+    """The sharing was stopped before all files were there."""
 
 
 def shared_paths(workspace: Path, patterns: Sequence[str]) -> Iterator[str]:
-    """Paths that the patterns name, relative; of a folder that is named, not what is in it. Links are not followed."""
+    """Relative paths that match the patterns; a matching folder stands for all that is in it. Links are not
+    followed."""
     if not patterns:
         return
     named = re.compile("|".join(f"(?:{rule_regex(pattern)})" for pattern in patterns))
@@ -56,18 +57,18 @@ def share(
     is_linked: bool,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[str, ...]:
-    """Bring the named files and folders into a lane's folder; what is there already stays.
+    """Bring the matching files and folders into a lane's folder; existing files stay.
 
     Args:
-        is_linked: By symbolic links instead of copies.
-        is_stopped: Asked before each file.
+        is_linked: Use symbolic links instead of copies.
+        is_stopped: Called before each file; True stops the sharing.
 
     Returns:
-        The paths, relative.
+        The relative paths that were added.
 
     Raises:
-        OSError: One cannot be read or written.
-        SharingStopped: `is_stopped` said so.
+        OSError: A file cannot be read or written.
+        SharingStopped: `is_stopped` returned True.
     """
     brought = []
     for path in shared_paths(workspace, patterns):
@@ -89,7 +90,7 @@ def _link(source: Path, target: Path) -> bool:
 
 
 def _copy(source: Path, target: Path, is_stopped: Callable[[], bool]) -> bool:
-    """Copy a file, a link as it is, or a folder with all that is in it but git's own; True where anything was new.
+    """Copy a file, a link, or a folder with its content but without `.git`; returns whether anything was added.
 
     Pipes, sockets and devices are left out.
     """
@@ -114,7 +115,7 @@ def _copy(source: Path, target: Path, is_stopped: Callable[[], bool]) -> bool:
 
 
 def copy_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
-    """The file with its mode and times; its blocks are shared where the file system can."""
+    """Copy a file with its mode and times; the copy shares blocks with the original where the file system can."""
     with Path(source).open("rb") as old, Path(target).open("xb") as new:
         try:
             fcntl.ioctl(new.fileno(), _CLONE, old.fileno())

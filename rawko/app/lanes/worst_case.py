@@ -1,10 +1,10 @@
-"""What several lanes may cost at most, in words, before they begin.
+"""The highest cost of several lanes, in words, shown before they start.
 
 The most that one turn may use is a full context window in, and the longest answer out; an agent has so many turns:
 
     2 lanes of 30 turns, 200 000 tokens in and 16 000 out at $3 and $15 a million:  2 x 30 x $0.84 = $50.40
 
-A bound on the run holds for all lanes together, and is the answer where there is one.
+A bound on the run's cost covers all lanes together; if there is one, it is the answer.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Runner:
 def worst_case(
     settings: Settings, runners: Sequence[Runner], judges: Sequence[str | None] = (), *, who: str | None = None
 ) -> str:
-    """One line: how many lanes there are, and what all of them together may cost at most.
+    """One line with the number of lanes and the highest cost of all of them together.
 
     Args:
-        judges: The model of each judge beside them; None for the run's.
-        who: In place of the count of lanes, where that alone would not say what they are.
+        judges: The models of additional judges; None for the run's own model.
+        who: Text used instead of the number of lanes.
     """
     count = who or f"{len(runners)} lane{'' if len(runners) == 1 else 's'}{' and a judge' if judges else ''}"
     budget = settings.budget
@@ -55,7 +55,7 @@ def worst_case(
 
 
 def _cost(settings: Settings, runner: Runner) -> float | None:
-    """Of one lane, in US dollars; None where the price of its model is not known."""
+    """The highest cost of one lane, in US dollars; None where the price of its model is unknown."""
     config = settings.agents[runner.agent]
     names = [runner.model or config.model or settings.model, *(one.model for one in fallbacks_of(settings, [config]))]
     costs = [_call_cost(settings, name, config.limits.turns) for name in names]
@@ -63,7 +63,7 @@ def _cost(settings: Settings, runner: Runner) -> float | None:
 
 
 def _call_cost(settings: Settings, name: str | None, calls: int) -> float | None:
-    """Of so many calls of a model that are as long as they can be."""
+    """Cost of a number of model calls of the greatest possible length; None where it is unknown."""
     model = resolve_model(name)
     price = settings.prices.get(model) or settings.prices.get(name or "") or default_price(settings)
     if price is None:

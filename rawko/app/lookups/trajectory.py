@@ -5,9 +5,9 @@
     done.invoke.stream_agent              agent: text, reasoning, tool calls, tokens, cost
     done.invoke.execute_tool, call_agent  observation of the step that made the call
     done.invoke.select_agent, ...         agent "arbiter": its decision as JSON
-    USER_MESSAGE, DENY, ...               user, where something is said
+    USER_MESSAGE, DENY, ...               user, if the event has a text
 
-Steps that a rewind has left behind are left out. What ATIF has no field for stands in `extra`.
+Steps that a rewind has left behind are left out. Data without a field in ATIF are in `extra`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DECIDED: Final = ("type", "mode", "reason", "summary")
 
 
 async def trajectory_of(record: RunRecord) -> dict[str, Any]:
-    """The run as far as it has come, as JSON.
+    """The run until its latest step, as JSON.
 
     Raises:
         ConfigError: Its journal cannot be read.
@@ -45,7 +45,7 @@ async def trajectory_of(record: RunRecord) -> dict[str, Any]:
 
 
 class _Writer:
-    """Puts the steps together, in the order of the journal."""
+    """Builds the trajectory, in the order of the journal."""
 
     def __init__(self, record: RunRecord) -> None:
         self._record = record
@@ -55,7 +55,7 @@ class _Writer:
             self._add("user", record.task)
 
     def take(self, name: str, data: Mapping[str, Any], view: StepView) -> None:
-        """One row and its view."""
+        """Add a row and its view."""
         output = data.get("output")
         if name == _TURN and isinstance(output, Mapping):
             self._turn(output, view)
@@ -69,7 +69,7 @@ class _Writer:
             self._add("user", said, view)
 
     def trajectory(self) -> dict[str, Any]:
-        """The whole."""
+        """The finished trajectory."""
         metrics = [step["metrics"] for step in self._steps if "metrics" in step]
         total = {
             f"total_{name}": sum(one.get(name, 0) for one in metrics)

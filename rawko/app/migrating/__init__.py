@@ -1,1 +1,1 @@
-"""Runs whose charts have changed, brought into today's: what would become of each, why not, and doing it."""
+"""Migrates runs whose charts have changed: what would become of a run, why it cannot be migrated, and the migration."""

@@ -1,7 +1,7 @@
-"""Going on with a run in the charts that it was recorded with, where today's are others; or why that cannot be.
+"""Resumes a run with the charts that it was recorded with, where the present ones differ; or says why this fails.
 
-The charts are kept in the state folder by their hash. Their names are bound to today's functions, so that each of them
-must still be there; what a chart names no more is no obstacle.
+The recorded charts are in the state folder, by hash. They are bound to the present functions, so each function that
+they name must still exist; additional functions are no obstacle.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from rawko.config import ConfigError, Settings
 
 
 class NeedsItsVersion(ConfigError):
-    """A run cannot go on with what is installed here; it can with what it began with."""
+    """The run cannot be resumed with the installed version; the version that it began with could resume it."""
 
 
 @dataclass(frozen=True, slots=True)
 class AsRecorded:
-    """A run that may go on.
+    """A run that can be resumed.
 
     Attributes:
-        charts: By their names: those of then that are not those of today.
+        charts: By name: the recorded charts that differ from the present ones.
     """
 
     record: RunRecord
@@ -35,11 +35,11 @@ class AsRecorded:
 
 
 async def prepare_as_recorded(run: str, current: Settings) -> AsRecorded:
-    """A recorded run that goes on in the charts that it was recorded with.
+    """Check a recorded run, and load the charts that it was recorded with.
 
     Raises:
-        NeedsItsVersion: A chart was not kept, a chart names what is not bound any more, or a tool is gone.
-        ConfigError: Its workspace is not there, or it cannot be read.
+        NeedsItsVersion: A chart was not stored, a chart names a function that is no longer bound, or a tool is missing.
+        ConfigError: Its workspace is missing, or its record cannot be read.
     """
     record = await take_up_record(run, current)
     for problem in missing_tools(record):

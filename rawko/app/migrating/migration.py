@@ -1,7 +1,8 @@
-"""Bringing a run into today's versions of its charts: all of its machines in one row of its journal, or none.
+"""Migrates a run to the present versions of its charts: all of its machines in one journal row, or none.
 
-The record says first that the run goes on in other charts from the next row on; then the row is written, which is when
-it has happened. A note without its row is taken back by what opens the run next (`rawko.app.records.charts.settle`).
+First the record notes that the run uses other charts from the next row on; then the row is written, which makes the
+migration count. A note without its row is removed by the next command that opens the run
+(`rawko.app.records.charts.settle`).
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from rawko.runtime.replay.rewind_records import Jump, jump_record
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What becomes, or would become, of a run.
+    """The result of a migration, or of a dry one.
 
     Attributes:
-        changed: Names of its charts that have changed.
-        machines: Its machines, the root first; those whose chart is the same among them.
-        problems: Why it cannot go on in today's charts.
-        row: Of the journal, in which it is told; None where nothing was written.
+        changed: Names of the run's charts that have changed.
+        machines: The run's machines, the root first, including those whose chart is the same.
+        problems: Why the run cannot continue in the present charts.
+        row: The journal row of the migration; None where nothing was written.
     """
 
     run: str
@@ -57,7 +58,7 @@ class Migration:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A run that was looked at, and what it takes to bring it over."""
+    """The examined run, and the data that its migration writes."""
 
     migration: Migration
     charts: Mapping[str, str] = field(default_factory=dict)
@@ -66,13 +67,13 @@ class _Found:
 
 
 async def migrate_run(run: str, current: Settings, *, is_dry: bool = False) -> Migration:
-    """Bring a run into today's charts.
+    """Migrate a run to the present charts.
 
     Args:
-        is_dry: Say what would become of it, and change nothing.
+        is_dry: Report what the migration would do, and change nothing.
 
     Raises:
-        ConfigError: There is no such run, it cannot be read, or the disk refuses; nothing was changed.
+        ConfigError: There is no such run, it cannot be read, or the disk cannot be written; nothing was changed.
     """
     if not is_dry:
         await finish_rewind(run, current)
@@ -87,7 +88,7 @@ async def migrate_run(run: str, current: Settings, *, is_dry: bool = False) -> M
 
 
 async def _look(past: Past) -> _Found:
-    """What would become of a run."""
+    """Find out what a migration would do to a run."""
     record = past.record
     charts = changed_charts(past)
     names = tuple(charts)
@@ -100,7 +101,7 @@ async def _look(past: Past) -> _Found:
         problem = lost if fit.problem is None else str(refusal(record.settings, record.run, fit))
         return _Found(Migration(record.run, names, problems=(problem,)), charts)
     now = time.time()
-    if not past.last:  # it was killed before its first step, and begins in today's charts
+    if not past.last:  # the run was killed before its first step, and starts in the present charts
         return _Found(Migration(record.run, names), charts, None, now)
     try:
         tree = await past.machines_at(past.last)
@@ -114,7 +115,7 @@ async def _look(past: Past) -> _Found:
 
 
 def changed_charts(past: Past) -> dict[str, str]:
-    """Today's hash of each chart of a run that is another one than the run goes on with, by name.
+    """Present hashes of the charts of a run that have changed, by name.
 
     Raises:
         ConfigError: A chart cannot be loaded.
@@ -125,7 +126,7 @@ def changed_charts(past: Past) -> dict[str, str]:
 
 
 def _not_kept(past: Past, charts: Mapping[str, str]) -> str:
-    """That a chart of then is nowhere to be found, where that is so."""
+    """A message that recorded charts are not stored; "" where all are."""
     missing = [name for name in charts if not past.charts.is_kept(name, past.last)]
     if not missing:
         return ""
@@ -137,7 +138,7 @@ def _not_kept(past: Past, charts: Mapping[str, str]) -> str:
 
 
 async def _write(past: Past, found: _Found) -> int | None:
-    """Note the charts, then write the row; None where nothing has happened in the run, and no row is needed."""
+    """Note the charts in the record, then write the row; None for a run without steps, which needs no row."""
     record, row = past.record, past.last + 1
     tree = found.tree
     note_migration(record, row if tree is not None else 0, found.charts)
@@ -156,10 +157,10 @@ async def _write(past: Past, found: _Found) -> int | None:
 
 
 async def _take_back(past: Past, record: RunRecord, row: int) -> None:
-    """The record as it was, unless the row was written after all."""
+    """Remove the note from the record, unless the row was written after all."""
     try:
         if await past.journal.last_seq(record.run) >= row:
             return
     except JournalError:
-        return  # what opens the run next knows
+        return  # unknown whether the row was written: the next command that opens the run finds out
     forget_migration(record)

@@ -1,4 +1,4 @@
-"""What the agents of a folder can do where a chart runs them: the gate's possible answers, with what tools do."""
+"""What agents of a folder can do where a chart runs them: possible answers of the gate, and the effects of tools."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from rawko.trust.charts import approves
 from rawko.vocabulary.agent_path import CALL_AGENT, CALLABLE_CHART, TASK, agent_path, agents_in, callable_agents
 
 APPROVE: Final = "APPROVE"
-"""The event that is a person's approval where a chart names it."""
+"""The event that a chart names for a person's approval."""
 _CHECKS: Final = ("check_evidence", "check_files")
 _HARMLESS: Final = frozenset(
     {
@@ -47,17 +47,17 @@ _HARMLESS: Final = frozenset(
         *("plan_adoption", "bring_in", "capture_files", "adopt_lane", "take_back"),
     }
 )
-"""Actors that rawko binds: they run no agents but those that are followed here."""
+"""Actors that rawko binds; they run no agents except those that are followed here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What the gate may answer where an agent uses a tool.
+    """The possible answers of the gate when an agent uses a tool.
 
     Attributes:
-        agent: With its callers.
-        answers: The most permissive ones first.
-        natures: What the calls do that each of them is about.
+        agent: The agent, with its callers.
+        answers: The most permissive answers first.
+        natures: For each answer, the effects of the calls that it is about.
     """
 
     agent: str
@@ -70,11 +70,11 @@ class Permissions:
     """The agents, tools and rules of a folder, for one chart.
 
     Args:
-        chart, file: The chart that is looked at.
-        bounds: What is said of it.
-        settings: As they would count in a run.
-        kept: Rules that a person has kept for the folder.
-        events: Those of the chart.
+        chart, file: The examined chart.
+        bounds: The chart's bounds file.
+        settings: The settings that a run would have.
+        kept: Rules that the user has stored for the folder.
+        events: Names of the chart's events.
 
     Raises:
         ConfigError: A rule, an agent's chart or an entry of the bounds cannot be used.
@@ -137,7 +137,7 @@ class Permissions:
         return InvocationAgents("agents", groups)
 
     def _commands(self) -> Iterator[tuple[str, Act]]:
-        """Commands that the machine runs on the folder's files by itself."""
+        """Commands that the machine itself runs on the folder's files."""
         settings = self._settings
         demands = [*settings.evidence, *(one for agent in settings.agents.values() for one in agent.evidence)]
         checks = [one.check for one in demands if one.check]
@@ -154,7 +154,7 @@ class Permissions:
     # ------------------------------------------------------------ what they can do
 
     def powers(self, invocation: str, who: str, names: tuple[str, ...], is_alone: bool) -> Powers:
-        """See `PowersOf`."""
+        """Implements `PowersOf`."""
         if who == NOBODY:
             return NO_POWERS
         found: dict[str, Act] = {}
@@ -173,10 +173,10 @@ class Permissions:
         return Powers(**found)
 
     def uses(self, invocation: str, who: str, names: tuple[str, ...], is_alone: bool) -> Iterator[Use]:
-        """The tools of an agent and of those that it calls, in some active states of the chart.
+        """The uses of tools by an agent and by the agents that it calls, in a set of active states of the chart.
 
         Args:
-            is_alone: No other agent is at work; else rules about states may hold for theirs.
+            is_alone: No other agent is running; otherwise rules about states may hold because of other agents' states.
         """
         if who == NOBODY:
             return
@@ -184,7 +184,7 @@ class Permissions:
         outer, _, agent = who.rpartition(WITHIN)
         base, possible = frozenset(names), frozenset[str]()
         if invoke.src == RUN_LANE:
-            base = frozenset()  # a lane is a run of its own
+            base = frozenset()  # a lane is a separate run
         if outer or not is_alone or invoke.for_each is not None:
             possible = self._states
         if invoke.src in TOOL_ACTORS:
@@ -193,7 +193,7 @@ class Permissions:
             yield from self._chain(agent, self._seats(agent, base, possible), possible, base)
 
     def _uses_here(self, invoke: Invoke, agent: str, base: frozenset[str]) -> Iterator[Use]:
-        """Of the agent whose machine the chart is."""
+        """The uses of the agent whose machine has the examined chart."""
         asked = seat(self._of.chart, "check_gate")
         if invoke.src == TOOL:
             yield from self._own_uses(agent, [States(base), *([States(asked)] if asked else [])])
@@ -203,7 +203,7 @@ class Permissions:
             yield from self._called(agent, base, frozenset())
 
     def _may_call(self, path: str, uses: Iterable[Use]) -> bool:
-        """Whether an agent with these uses may call others."""
+        """Whether an agent with these uses may call other agents."""
         has_task = any(use.tool.name == TASK and weakest(use.answers) != "deny" for use in uses)
         return has_task and len(agents_in(path)) <= self._settings.sub_agents.depth
 
@@ -217,7 +217,7 @@ class Permissions:
         return [States(base | seat(chart, TOOL), possible | frozenset(chart.states))]
 
     def _chain(self, path: str, moments: list[States], possible: frozenset[str], base: frozenset[str]) -> Iterator[Use]:
-        """The tools of an agent, then those of the agents that it may call."""
+        """The uses of an agent, then those of the agents that it may call."""
         own = list(self._own_uses(path, moments))
         yield from own
         if self._may_call(path, own):
@@ -289,7 +289,7 @@ def _powers(answer: Answer, nature: Nature, is_called: bool) -> Iterator[str]:
 
 
 def _without_person(settings: Settings) -> str:
-    """What answers in place of a person, in words."""
+    """The setting that approves calls in place of a person, in words; "" where there is none."""
     if settings.assume_yes:
         return "--yes"
     answer = settings.default_answers.approval

@@ -1,4 +1,4 @@
-"""Who works where a chart runs agents: the agents of an invocation, and those that an agent's own chart runs."""
+"""Finds the agents that an invocation of a chart may run, including those that an agent's own chart runs."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from rawko.vocabulary.agent_path import CALL_AGENT, CALLABLE_CHART
 from rawko.vocabulary.documents import accepted
 
 EXECUTOR: Final = "agent_executor"
-"""The actor that runs whichever agent an arbiter chooses."""
+"""The actor that runs the agent of the arbiter's choice."""
 TOOL: Final = "execute_tool"
 AGENT_ACTORS: Final = (EXECUTOR, RUN_AGENT, RUN_LANE)
 TOOL_ACTORS: Final = (TOOL, CALL_AGENT)
 NOBODY: Final = ""
-"""Works where an invocation runs none of the agents that there are: it fails at once."""
+"""Stands for an invocation that runs no existing agent, and so fails at once."""
 WITHIN: Final = " / "
-"""Between an agent with a chart of its own and one that this chart runs."""
+"""Separates an agent with a chart of its own from an agent that this chart runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentsChart:
-    """A chart and what is said of it."""
+    """A chart and its bounds file."""
 
     chart: Chart
     bounds: Bounds
 
     def invocations(self, actors: Iterable[str]) -> Iterator[Invoke]:
-        """Those of some actors."""
+        """The invocations of some actors."""
         for state in self.chart.states.values():
             yield from (invoke for invoke in state.invoke if invoke.src in actors)
 
@@ -47,11 +47,11 @@ class AgentsChart:
 
 
 class Casts:
-    """Who works in the invocations of charts.
+    """Finds the agents in the invocations of charts.
 
     Args:
-        settings: Whose agents they are.
-        root: The chart that is looked at, and its file.
+        settings: The settings with the agents.
+        root: The examined chart, and its file.
     """
 
     def __init__(self, settings: Settings, root: AgentsChart, file: Path) -> None:
@@ -64,7 +64,7 @@ class Casts:
         """The chart of an agent.
 
         Raises:
-            ConfigError: There is none of this name, or it has defects.
+            ConfigError: There is no chart of this name, or it has defects.
         """
         name = self._settings.agents[agent].chart
         if name not in self._charts:
@@ -84,22 +84,23 @@ class Casts:
         return AgentsChart(chart, NO_BOUNDS)
 
     def runs_root(self, agent: AgentConfig) -> bool:
-        """Whether the chart that is looked at is an agent's."""
+        """Whether an agent has the examined chart."""
         if agent.chart in shipped_charts():
             return find_chart(agent.chart).resolve() == self._file.resolve()
         return (self._settings.workspace / agent.chart).resolve() == self._file.resolve()
 
     def owners(self) -> tuple[str, ...]:
-        """Agents whose machine the chart that is looked at is; all with tools, where no agent's file names it."""
+        """The agents whose chart is the examined one; where no agent's file names it, all agents with tools."""
         agents = self._settings.agents
         own = tuple(name for name, config in agents.items() if self.runs_root(config))
         return own or tuple(name for name in agents if self.chart_of(name).has(TOOL)) or tuple(agents)
 
     def agents_of(self, invoke: Invoke) -> tuple[str, ...]:
-        """The agents that an invocation of the chart that is looked at may run; all, where nothing is said.
+        """The agents that an invocation of the examined chart may run; all, where neither chart nor bounds file names
+        them.
 
         Raises:
-            ConfigError: The bounds name an agent that there is not.
+            ConfigError: The bounds file names an unknown agent.
         """
         owners = [config for config in self._settings.agents.values() if self.runs_root(config)]
         return self._named(self.root, invoke, owners)
@@ -115,7 +116,7 @@ class Casts:
         else:
             names = tuple(dict.fromkeys(_said(said, owners)))
         if said is not None and said.parameter:
-            names = tuple(name for name in names if name in agents)  # a run refuses what a parameter names in vain
+            names = tuple(name for name in names if name in agents)  # a run refuses unknown names in a parameter
         for name in names:
             if name not in agents:
                 raise ConfigError(
@@ -124,7 +125,7 @@ class Casts:
         return names
 
     def members(self, agent: str) -> tuple[str, ...]:
-        """Who has tools where an agent works: itself; or those that its chart runs, as "agent / other"."""
+        """The agents that use tools where an agent runs: itself, or those that its chart runs, as "agent / other"."""
         found = dict.fromkeys(self._members(agent, frozenset()))
         return tuple(one if one == agent else f"{agent}{WITHIN}{one}" for one in found)
 
@@ -140,7 +141,7 @@ class Casts:
 
 
 def _said(said: NamedAgents, owners: Iterable[AgentConfig]) -> Iterator[str]:
-    """Names, where owners give the parameter from it; `{agent: name}` stands for the name."""
+    """The named agents, or those in a parameter of the owners; an item `{agent: name}` counts as the name."""
     if not said.parameter:
         yield from said.names
         return
@@ -160,14 +161,14 @@ def _given(parameters: Mapping[str, Any], said: NamedAgents) -> list[str]:
 
 @lru_cache(maxsize=16)
 def _shipped(name: str) -> AgentsChart:
-    """A chart that comes with rawko, with its bounds."""
+    """A shipped chart, with its bounds."""
     file = find_chart(name)
     beside = bounds_beside(file)
     return AgentsChart(load_chart(file), NO_BOUNDS if beside is None else read_bounds(beside))
 
 
 def seat(chart: Chart, *actors: str) -> frozenset[str]:
-    """The states that are active for certain where one of some actors runs: common to all states that invoke it."""
+    """The states that are certainly active where one of some actors runs: common to all states that invoke it."""
     of = AgentsChart(chart, NO_BOUNDS)
     seats = [frozenset((one.state, *chart.ancestors(one.state))) for one in of.invocations(actors)]
     return frozenset.intersection(*seats) if seats else frozenset()

@@ -1,4 +1,4 @@
-"""The tools that a run in a folder would have, and its rules for them; no server is asked, since none is started."""
+"""The tools that a run in a folder would have, and the settings' rules for them; no MCP server is started or asked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rawko.vocabulary.agent_path import calls_agents
 
 
 def known_tools(settings: Settings, kept: Sequence[Rule]) -> tuple[ToolFacts, ...]:
-    """The tools of the toolbox; of each MCP server those that settings name, and one entry for all others."""
+    """The tools of the toolbox; for each MCP server the tools that the settings name, and one entry for all others."""
     from rawko.tools.files.edit import Edit
     from rawko.tools.files.glob import Glob
     from rawko.tools.files.grep import Grep
@@ -38,10 +38,10 @@ def rules_of(settings: Settings, tools: Iterable[ToolFacts], states: Collection[
     """The rules of the settings, checked as a run checks them.
 
     Raises:
-        ConfigError: One is malformed, or names something that there is not.
+        ConfigError: A rule is malformed, or names an unknown tool, agent or state.
     """
     kinds = {tool.name: tool.pattern_kind for tool in tools}
-    if settings.mcp:  # which tools a pattern of names fits, the servers say once they run
+    if settings.mcp:  # the names of servers' tools are known only while the servers run
         kinds |= {rule.tool: "none" for rule in _rules(settings) if rule.tool.startswith(PREFIX) and "*" in rule.tool}
     try:
         return parse_rules(settings.rules, kinds, agents=settings.agents, states=lambda: states)
@@ -50,7 +50,7 @@ def rules_of(settings: Settings, tools: Iterable[ToolFacts], states: Collection[
 
 
 def _named(settings: Settings, kept: Sequence[Rule]) -> Iterator[str]:
-    """Names of tools of servers that agents' files and rules mention."""
+    """Names of servers' tools that agents' files and rules mention."""
     for agent in settings.agents.values():
         yield from (*(agent.tools.allowed or ()), *agent.tools.blocked)
     for rule in (*_rules(settings), *kept):
@@ -63,4 +63,4 @@ def _rules(settings: Settings) -> Iterator[Rule]:
         try:
             yield parse_rule(text)
         except RuleError:
-            continue  # told where all are checked
+            continue  # reported where all rules are checked

@@ -1,11 +1,11 @@
-"""What tools do with content: which ones read what others have written, which ones write outside of the folder.
+"""The effects of tools on content: which tools read content of others, and which write outside of the folder.
 
-read, grep, glob, changes, edit    files, and so what a cloned repository brings, or an agent has written
-bash                               anything; in the sandbox it writes the folder alone
-mcp__*                             anything: what servers do is not known
-AGENTS.md, CLAUDE.md               in the prompt of every agent
+read, grep, glob, changes, edit    read files, so also content of a cloned repository, or of other agents
+bash                               does anything; in the sandbox it writes only in the folder
+mcp__*                             do anything: their effects are not known
+AGENTS.md, CLAUDE.md               are in the prompt of every agent
 
-A bounds file may say otherwise, for a tool, for tools by a pattern of names, or for what a rule allows.
+A bounds file can say otherwise, for a tool, for tools by a pattern of names, or for calls that a rule allows.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from rawko.tools.gate.possible import Answer, ToolFacts
 from rawko.vocabulary.documents import accepted
 
 INSTRUCTIONS: Final = "AGENTS.md"
-"""What stands for the file with which a folder instructs agents, whatever its name."""
+"""Stands for the file with a folder's instructions for agents, whatever the file's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nature:
-    """What a tool does.
+    """The effects of a tool.
 
     Attributes:
-        is_untrusted: It reads content that people outside may have written.
-        is_outside: It writes outside of the folder: network, other programs, other folders.
-        reads_files, writes_files: Of the folder.
-        reads_reports: It reads what other agents of the run have said and read.
+        is_untrusted: It reads content that outsiders may have written.
+        is_outside: It writes outside of the folder: to the network, other programs, other folders.
+        reads_files, writes_files: It reads or writes files of the folder.
+        reads_reports: It reads other agents' reports and results in the same run.
     """
 
     is_untrusted: bool = False
@@ -43,7 +43,7 @@ class Nature:
 
 
 ANYTHING: Final = Nature(True, True, True, True, True)
-"""Of tools that are not known."""
+"""The effects of unknown tools."""
 _LOOKS: Final = Nature(is_untrusted=True, reads_files=True)
 _KNOWN: Final[Mapping[str, Nature]] = {
     "read": _LOOKS,
@@ -61,11 +61,11 @@ _ENTRY: Final = re.compile(r"(?P<tool>[^()\s]+)(?:\((?P<pattern>.+)\))?", re.DOT
 
 
 class Natures:
-    """The natures of a folder's tools.
+    """The effects of a folder's tools.
 
     Args:
         is_confined: Commands run in the sandbox.
-        bounds: What they say under `untrusted`, `outside` and `inside`.
+        bounds: The bounds file; its lists `untrusted`, `outside` and `inside` are used.
     """
 
     def __init__(self, is_confined: bool, bounds: Bounds) -> None:
@@ -73,21 +73,21 @@ class Natures:
         self._lists = {"untrusted": bounds.untrusted, "outside": bounds.outside, "inside": bounds.inside}
 
     def of(self, tool: str, pattern: str | None = None) -> Nature:
-        """The nature of a tool, or of those of its calls that a rule with a pattern allows."""
+        """The effects of a tool, or of the calls of it that a rule with a pattern allows."""
         found = _KNOWN.get(tool, ANYTHING)
         if tool == "bash" and self._is_confined:
             found = replace(found, is_outside=False)
-        for said in (pattern, None):  # what is said of a rule's calls comes before what is said of all
+        for said in (pattern, None):  # an entry for a rule's calls takes precedence over one for all calls
             lists = {key for key, entries in self._lists.items() if any(_names(one, tool, said) for one in entries)}
             if lists:
                 return replace(found, is_untrusted="untrusted" in lists, is_outside="outside" in lists)
         return found
 
     def problems(self, tools: Collection[ToolFacts], answers: Mapping[str, Sequence[Answer]]) -> Iterator[str]:
-        """One sentence for each entry that names nothing, or is in two lists that exclude each other.
+        """One sentence for each entry that matches nothing, or is in two lists that exclude each other.
 
         Args:
-            answers: What the gate may answer, by tool.
+            answers: Possible answers of the gate, by tool.
         """
         names = [*(tool.name for tool in tools), INSTRUCTIONS]
         for key, entries in self._lists.items():

@@ -11,13 +11,13 @@ from rawko.proving.exploring.exploration import Exploration
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What an agent can do in a state.
+    """The possible uses of tools by an agent in a state.
 
     Attributes:
-        state: It invokes the actor that runs the agent, or the agent's tools.
-        invocation: Its id.
+        state: The state that invokes the actor which runs the agent, or the agent's tools.
+        invocation: Id of the invocation.
         when: Other active states that rules name.
-        agent: Of the invocation; `uses` are its own and those of the agents that it calls.
+        agent: The agent of the invocation; `uses` are its own and those of the agents that it calls.
     """
 
     state: str
@@ -28,7 +28,7 @@ class Row:
 
 
 def table(found: Exploration, permissions: Permissions) -> Iterator[Row]:
-    """All rows, in the order of the chart's states, then of its configurations, then of agents."""
+    """All rows, ordered by the chart's states, then by configurations, then by agents."""
     casting, bits = permissions.casting, found.system.step.bit
     wanted = {bits[id]: id for id in casting.by_invocation}
     together: dict[str, dict[tuple[str, ...], None]] = {id: {} for id in casting.by_invocation}

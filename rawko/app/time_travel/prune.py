@@ -85,8 +85,7 @@ def plan_prune(settings: Settings, choice: Choice, *, now: float | None = None, 
     """The plan of a prune.
 
     Kept although chosen: a run that is running, an origin of a run that stays, and a lane whose folder has edits that
-        no
-    snapshot holds.
+    no snapshot holds.
 
     Args:
         damaged: Runs that cannot be resumed; they count as "damaged", instead of their recorded outcome.
@@ -138,8 +137,7 @@ async def prune(settings: Settings, runs: Collection[str], *, is_shrinking: bool
 
     Raises:
         ConfigError: The snapshots of a run are in use or cannot be removed: all runs are back in the list. Or the
-            journal
-            cannot be written: the next prune continues.
+            journal cannot be written: the next prune continues.
     """
     try:
         with FileLock(settings.state_dir / "prune.lock").alone():  # two prunes must not move the same folders

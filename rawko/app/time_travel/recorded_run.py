@@ -1,8 +1,7 @@
 """A recorded run, opened for reading: its rows, its machines at any step, its files at any step.
 
 Nothing here changes anything, and the run may be running. Rewinding belongs to `rewind`, new runs and branches to
-`fork`
-and `branch`. Machines are loaded only on request: a caller that wants files reads only rows and snapshots.
+`fork` and `branch`. Machines are loaded only on request: a caller that wants files reads only rows and snapshots.
 """
 
 from __future__ import annotations

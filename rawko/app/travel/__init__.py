@@ -1,1 +1,1 @@
-"""Runs that begin on one machine and go on, or are looked at, on another: their files by way of a store of packs."""
+"""Moves runs between machines: a store of packs holds the files of a run that another machine resumes or reads."""

@@ -1,7 +1,7 @@
-"""A run's workspace and state folder, made here from what a store of packs has of it; all of it or none.
+"""Makes a run's workspace and state folder on this machine, from the data in a store of packs; all of it or none.
 
-Everything is put together beside its place, and comes there by two renamings, the state folder last: a process that is
-killed in between leaves what the next one makes anew. Paths in the records are those of this machine afterwards.
+Both folders are filled beside their places, and then renamed, the state folder last: if a process is killed in between,
+the next one starts again. Afterwards the records have the paths of this machine.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rawko.workspace.repository.reachable import reachable
 from rawko.workspace.repository.repository import open_repository, prepare, store_folder
 
 _ARRIVAL: Final = "arrival"
-"""The name under which the files are brought into the workspace; nothing of it is kept."""
+"""Temporary run id under which the files are restored into the workspace."""
 _TRIES: Final = 5
 
 
@@ -66,18 +66,18 @@ def fetch(
     environ: Mapping[str, str],
     make: Callable[[Path], object] = make_private,
 ) -> Path:
-    """Make the workspace and the state folder of a run; what was there before goes.
+    """Make the workspace and the state folder of a run; folders that exist already are replaced.
 
     Args:
-        workspace: Where its files are to be.
-        environ: Says where state folders are.
-        make: Makes the folder, with what does not travel: a clone of the user's repository.
+        workspace: Path for the workspace.
+        environ: Environment that determines the place of state folders.
+        make: Makes the workspace folder, with content that the packs leave out: a clone of the user's repository.
 
     Returns:
         The state folder.
 
     Raises:
-        WorkspaceError: The store has nothing of the run, or less than it should; or the disk refuses. Nothing was made.
+        WorkspaceError: The store has no or incomplete data of the run, or the disk cannot be written. Nothing was made.
     """
     state = own_state_dir(workspace, environ)
     new_state, new_workspace = _beside(state), _beside(workspace)
@@ -107,7 +107,7 @@ def _beside(place: Path) -> Path:
 
 
 def _drop_half_made(state: Path, workspace: Path) -> None:
-    """What an earlier process has left here is older than what the store has, or half made."""
+    """Remove folders that an earlier fetch has left: they are older than the store's data, or incomplete."""
     for place in (state, workspace):  # the state folder first: without it, nothing here counts as the run
         if place.exists():
             old = _beside(place)
@@ -119,10 +119,10 @@ def _drop_half_made(state: Path, workspace: Path) -> None:
 
 
 def _take(run: str, packs: PackStore, state: Path, old: Path) -> Head:
-    """Put the packs into a new repository, and point to where the runs stand.
+    """Put the packs into a new repository, and set the references of the runs.
 
     Args:
-        old: The state folder of an earlier fetch, if there is one: packs that it has are not fetched again.
+        old: The state folder of an earlier fetch, if there is one: its packs are not fetched again.
     """
     repository = open_repository(prepare(state / "snapshots"))
     try:
@@ -135,7 +135,7 @@ def _take(run: str, packs: PackStore, state: Path, old: Path) -> Head:
             read_commit(repository, objects, commit)
             repository.references.create(f"refs/rawko/{name}", pygit2.Oid(hex=commit), force=True)
         repository.references.create(f"{SENT}{run}", pygit2.Oid(hex=found[-1].head), force=True)
-        reachable(repository)  # all of it, or nothing is made
+        reachable(repository)  # fails where an object is missing
         return head
     except (KeyError, ValueError, pygit2.GitError) as error:
         raise WorkspaceError(f"what the store of packs has of run {run!r} is not whole: {error}") from error
@@ -144,7 +144,7 @@ def _take(run: str, packs: PackStore, state: Path, old: Path) -> Head:
 
 
 def _put_all(run: str, packs: PackStore, repository: pygit2.Repository, old: Path) -> list[Pack]:
-    """All packs as they are at one moment: one that is put together with others meanwhile is looked for anew."""
+    """Fetch a consistent set of packs: if some are merged meanwhile, the list is read again."""
     for _ in range(_TRIES):
         found = list(packs.packs(run))
         if not found:
@@ -163,7 +163,7 @@ def _put_all(run: str, packs: PackStore, repository: pygit2.Repository, old: Pat
 
 
 def _linked(old: Path, new: Path, name: str) -> bool:
-    """Whether the files of a pack were there, and are now here, too."""
+    """Whether the files of a pack are here now, by a hard link from the earlier fetch if it has them."""
     if not (old / f"{name}.idx").is_file():
         return (new / f"{name}.idx").is_file()
     new.mkdir(exist_ok=True)
@@ -201,7 +201,7 @@ def _write_tree(objects: Objects, tree: bytes, folder: bytes) -> None:
 
 
 def _fill(workspace: Path, snapshots: Path, commit: str) -> None:
-    """Make the files of a folder those of a snapshot; what snapshots leave out stays as the folder has it."""
+    """Restore a folder to a snapshot; files that snapshots leave out stay as they are."""
     with SnapshotStore.open(workspace, snapshots, run=_ARRIVAL) as store:
         store.restore(_snapshot(snapshots, commit), allow_skipped=True)
     repository = open_repository(snapshots)
@@ -220,7 +220,7 @@ def _snapshot(snapshots: Path, commit: str) -> Snapshot:
 
 
 def _fill_lanes(run: str, state: Path, head: Head, workspace: Path) -> None:
-    """The folders of lanes that have not ended, beside the workspace."""
+    """Restore the folders of lanes that have not ended, beside the workspace."""
     lanes = f"{head.workspace}.lanes/"
     with Archive(state / "snapshots") as archive:
         for name in head.runs:
@@ -255,7 +255,8 @@ def _records(state: Path) -> Iterator[Path]:
 
 
 def _placed(value: Any, moved: Mapping[str, str]) -> Any:
-    """JSON with each text that is one of some paths, or lies in one, or beside one as `PATH.lanes`, moved."""
+    """JSON in which moved paths are replaced: each text that equals one of them, or lies below it or its
+    `PATH.lanes`."""
     match value:
         case dict():
             return {key: _placed(one, moved) for key, one in value.items()}

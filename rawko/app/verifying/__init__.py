@@ -1,1 +1,1 @@
-"""Recorded runs checked by monitors: what never must be, and what must come."""
+"""Checks recorded runs with monitors: forbidden behaviour, and behaviour that has to follow."""

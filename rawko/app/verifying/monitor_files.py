@@ -1,4 +1,4 @@
-"""Monitors by name: a file, or one that comes with rawko."""
+"""Reads monitors by name: the path of a chart, or the name of a shipped monitor."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def read_monitor(
     """A monitor that the user names, and its file.
 
     Args:
-        module: Of the functions that it names beside those that every monitor knows.
-        machine: Name of the one chart whose machines it is for.
+        module: Module with functions that the monitor names, in addition to those that every monitor has.
+        machine: Name of the chart whose machines it watches.
 
     Raises:
-        NoSuchMonitor: There is none, or the module cannot be used.
+        NoSuchMonitor: There is no such monitor, or the module cannot be used.
         ChartError: The file is no chart.
     """
     file = monitor_file(name)
@@ -43,7 +43,7 @@ def monitor_file(name: str) -> Path:
     """The file of a monitor.
 
     Raises:
-        NoSuchMonitor: There is none.
+        NoSuchMonitor: There is no such file.
     """
     path, shipped = Path(name), shipped_monitors()
     if path.is_dir():

@@ -1,4 +1,4 @@
-"""What monitors say of a recorded run."""
+"""The verdicts of monitors on a recorded run."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from rawko.runtime.replay.watching import Found
 
 
 class Verdict(Enum):
-    """What a monitor comes to over a whole run.
+    """The verdict of a monitor on a whole run.
 
-    OPEN: something is owed that may still come: the run has not ended. VACUOUS: nothing has happened that the monitor
-    speaks of. UNDETERMINED: a function of the monitor has failed, or the run cannot be stepped through.
+    OPEN: an expected event is missing, but may still come, since the run has not ended. VACUOUS: no event occurred that
+    the monitor is about. UNDETERMINED: a function of the monitor failed, or the run cannot be replayed.
     """
 
     HOLDS = "holds"
@@ -25,7 +25,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An objection of a monitor, and whether the run was set back to before it since."""
+    """An objection of a monitor, and whether a later rewind went back to before it."""
 
     found: Found
     is_undone: bool = False
@@ -48,13 +48,13 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class MonitorVerdict:
-    """What one monitor says of one run.
+    """The verdict of one monitor on one run.
 
     Attributes:
-        machines: How many machines it has watched.
-        objections: In order; those that were undone among them.
-        owed: What is still owed: path of the machine and state of the monitor.
-        problem: Why nothing is known from some step on.
+        machines: Number of machines that it has watched.
+        objections: In order, including those that a rewind has undone.
+        owed: Expected behaviour that is missing: path of the machine, and state of the monitor.
+        problem: Why the verdict is unknown from some step on.
     """
 
     monitor: str
@@ -77,7 +77,7 @@ class MonitorVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """All monitors over one run. `steps`: rows that were stepped through; `notes`: what is not known."""
+    """The verdicts of all monitors on one run. `steps`: number of its rows; `notes`: what could not be checked."""
 
     run: str
     steps: int

@@ -1,7 +1,7 @@
-"""Checking a recorded run by monitors: its rows are stepped through once, in the charts of then.
+"""Checks a recorded run with monitors: its rows are replayed once, in the charts that they were recorded with.
 
-Nothing is asked, run or changed, and a run that goes on may be checked. Memory is bounded by the machines of the run,
-not by its length. A fork begins with what the monitors remember of the run that it was forked from.
+No model is asked, no tool is run, nothing is changed; the run may be running. Memory grows with the number of machines,
+not with the run's length. For a fork, the monitors start with what they remember of its original.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ async def verify_run(run: str, current: Settings, monitors: Sequence[Monitor]) -
 
 
 async def remembered_by(run: str, current: Settings, monitors: Sequence[Monitor]) -> Memory:
-    """What monitors know of a run that is about to go on: they have seen all of its steps.
+    """The monitors' memory of all steps of a run that is about to be resumed.
 
     Raises:
         ConfigError: Its journal cannot be read.
@@ -44,11 +44,11 @@ async def remembered_by(run: str, current: Settings, monitors: Sequence[Monitor]
 
 
 class _Check:
-    """One run that is gone through.
+    """The check of one run.
 
     Attributes:
-        notes: What is not known of what was before.
-        problem: Why the rows were not stepped through to the end.
+        notes: What is unknown about the steps before the run's first.
+        problem: Why the rows were not replayed to the end.
         earlier: Objections in the runs that this one was forked from.
     """
 
@@ -62,7 +62,7 @@ class _Check:
         self.replay: WatchedReplay | None = None
 
     async def go(self, until: int) -> _Check:
-        """Step through the rows to a step."""
+        """Replay the rows until a step."""
         past = self._past
         try:
             before = await self._of_parent() if past.last else (0.0, {})
@@ -75,7 +75,7 @@ class _Check:
         return self
 
     async def _of_parent(self) -> tuple[float, Memory]:
-        """What the monitors remember of before the first row."""
+        """The time and the monitors' memory before the first row."""
         first = await self._past.row(1)
         jump = jump_of(first)
         if jump is None or jump.kind != "fork":

@@ -43,8 +43,7 @@ def agent_machines(
 
     A chart of the project's own may use everything that the agent loop binds, the functions of its own bindings, and
     three actors: `run_agent` runs another agent, `run_lane` runs one in a folder of its own, and `judge` chooses the
-        best
-    of several candidates. All charts are read here, once: a run cannot change its own rules.
+    best of several candidates. All charts are read here, once: a run cannot change its own rules.
 
     Args:
         prompts: Templates that the input of `run_agent` may name.
