@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rawko.app import Report, Run
 from rawko.app.records.record import read_record
 from rawko.app.repeating import differences
-from rawko.app.run.follow_up.legacy import check_followed
+from rawko.app.run.follow_up.follow_up_data import check_followed
 from rawko.app.run.headless import Headless
 from rawko.app.run.models.endpoints import unknown_models
 from rawko.app.run.recorded import run_of

@@ -12,7 +12,7 @@ from rawko.app.recovery.halting_workspace import HaltingWorkspace
 from rawko.app.recovery.last_tool import MarkingToolbox
 from rawko.app.run.budget import UntimedPeople
 from rawko.app.run.headless import Headless, Nobody
-from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox, StillWorkspace
+from rawko.app.run.parts.null_ports import NullProvider, NullToolbox, NullWorkspace, UnresetWorkspace
 from rawko.cli.people import TerminalPeople
 from rawko.providers.anthropic_api import AnthropicProvider
 from rawko.providers.cassette.port import PlayingProvider, RecordingProvider
@@ -31,10 +31,10 @@ PROVIDERS: tuple[type[Provider], ...] = (
     PlayingProvider,
     RecordingProvider,
     ScriptedProvider,
-    StillProvider,
+    NullProvider,
 )
-TOOLBOXES: tuple[type[Toolbox], ...] = (MarkingToolbox, StillToolbox, Tools)
-WORKSPACES: tuple[type[Workspace], ...] = (HaltingWorkspace, NoWorkspace, SnapshotWorkspace, StillWorkspace)
+TOOLBOXES: tuple[type[Toolbox], ...] = (MarkingToolbox, NullToolbox, Tools)
+WORKSPACES: tuple[type[Workspace], ...] = (HaltingWorkspace, NullWorkspace, SnapshotWorkspace, UnresetWorkspace)
 PEOPLE: tuple[type[People], ...] = (Headless, Nobody, TerminalPeople, UntimedPeople)
 
 

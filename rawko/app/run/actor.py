@@ -15,7 +15,7 @@ from rawko.app.run.budget import pace_notes
 from rawko.app.run.driving.driver import Driver
 from rawko.app.run.driving.questions import question_number
 from rawko.app.run.parts.monitors import demanded_monitors
-from rawko.app.run.parts.null_ports import StillWorkspace
+from rawko.app.run.parts.null_ports import UnresetWorkspace
 from rawko.app.run.parts.toolbox import tool_notes
 from rawko.app.run.stores import Stores
 from rawko.config import ConfigError, Settings
@@ -81,7 +81,7 @@ async def make_actor(
     real = parts.stores.workspace
     marking = MarkingToolbox(parts.toolbox, settings=settings, run=run, row=lambda: real.row or 0, halt=driver.halt)
     provider = HaltingProvider(parts.meter, driver.halt)
-    workspace: Workspace = StillWorkspace(real) if is_cancel else HaltingWorkspace(real, driver.halt)
+    workspace: Workspace = UnresetWorkspace(real) if is_cancel else HaltingWorkspace(real, driver.halt)
     chart, bindings, given = machine(provider, marking, workspace)
     recorded = parts.stores.recorded
     demanded = demanded_monitors(settings)

@@ -17,7 +17,7 @@ from rawko.app.run.parts.called_agents import calling_agents, check_calls
 from rawko.app.run.parts.charts import PATTERNS, may_run_agents, pattern
 from rawko.app.run.parts.checks import file_checks, open_gatherer
 from rawko.app.run.parts.machines import Machine, agent_machines, check_machines, put_in_place
-from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox
+from rawko.app.run.parts.null_ports import NullProvider, NullToolbox, NullWorkspace
 from rawko.app.run.parts.project import templates_of
 from rawko.app.secrecy.prompt_key import prompt_key
 from rawko.chart import Chart
@@ -55,9 +55,9 @@ class Parts:
 
     people: People
     out_of_time: Callable[[], str | None]
-    provider: Provider = field(default_factory=StillProvider)
-    toolbox: Toolbox = field(default_factory=StillToolbox)
-    workspace: Workspace = field(default_factory=NoWorkspace)
+    provider: Provider = field(default_factory=NullProvider)
+    toolbox: Toolbox = field(default_factory=NullToolbox)
+    workspace: Workspace = field(default_factory=NullWorkspace)
     pace: Callable[[], Awaitable[str | None]] | None = None
     no_time_for: Callable[[int], str | None] = field(default=lambda _: None)
     lanes: Bindings | None = None
@@ -94,7 +94,7 @@ def assemble(
         ConfigError: A template or a chart cannot be used.
     """
     own, key = templates_of(settings), prompt_key(settings.state_dir, run)
-    is_still = isinstance(parts.provider, StillProvider)
+    is_still = isinstance(parts.provider, NullProvider)
 
     def prompts(machine: str, placeholders: Mapping[str, frozenset[str]]) -> Prompts:
         try:

@@ -8,7 +8,7 @@ from rawko.app.records.charts import keep_charts
 from rawko.app.records.record import Parent
 from rawko.app.records.record_changes import forget_record, write_record
 from rawko.app.run.requirements import run_charts, tools_of
-from rawko.app.run.workspace_report import Witness
+from rawko.app.run.workspace_report import WorkspaceReport
 from rawko.app.time_travel.user_git import head_of
 from rawko.config import ConfigError, Settings
 from rawko.runtime.ports import Toolbox, WorkspaceError
@@ -46,14 +46,14 @@ async def record_run(
     )
 
 
-async def capture_before(witness: Witness, settings: Settings, run: str, *, is_resumed: bool) -> None:
+async def capture_before(workspace_report: WorkspaceReport, settings: Settings, run: str, *, is_resumed: bool) -> None:
     """Capture the files as they are before the run; without this snapshot the run could not be undone.
 
     Raises:
         ConfigError: They cannot be captured. A new run is not started, and its record is removed.
     """
     try:
-        await witness.begin(is_resumed=is_resumed)
+        await workspace_report.begin(is_resumed=is_resumed)
     except WorkspaceError as error:
         if is_resumed:
             raise ConfigError(f"run {run!r} cannot be resumed: {error.message}") from error

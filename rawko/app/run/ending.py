@@ -33,7 +33,7 @@ async def close_in_time(close: Callable[[], Awaitable[None]], what: str) -> tupl
     return ()
 
 
-def breakdown(error: BaseException | None) -> str | None:
+def interruption(error: BaseException | None) -> str | None:
     """Why a machine stopped without a fault of its own: its journal failed, or a resource ran out; else None."""
     is_one = isinstance(error, JournalError) or (error is not None and shortage_of(error, is_own=True) is not None)
     return str(error) if is_one else None
@@ -55,7 +55,7 @@ def unused_replies(actor: Actor, provider: Provider, settings: Settings) -> tupl
     return ()
 
 
-def kept(report: Report, settings: Settings) -> Report:
+def stored(report: Report, settings: Settings) -> Report:
     """Write the report to disk and return it; if it cannot be written, the report returned says so."""
     run = report.run
     try:
@@ -76,7 +76,7 @@ class Spent:
     duration_ms: int
 
 
-def ended(
+def report_at_end(
     settings: Settings,
     run: str,
     driver: Driver,
@@ -91,7 +91,7 @@ def ended(
         changes: Paths of the files that the run has changed, and their unified diff.
         notes: Notes of the run so far; one is added where the run was interrupted.
     """
-    problem = driver.halted or breakdown(actor.error)
+    problem = driver.halted or interruption(actor.error)
     if problem is not None:  # all committed steps are kept, and a resume continues from the last of them
         notes.append(how_to_go_on(settings, run))
     verdict = verdict_of(actor, question=driver.question, is_cancelled=driver.is_cancelled, problem=problem)
@@ -111,4 +111,4 @@ def ended(
         duration_ms=spent.duration_ms,
         notes=tuple(notes),
     )
-    return report if problem is not None else kept(report, settings)
+    return report if problem is not None else stored(report, settings)

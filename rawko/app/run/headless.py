@@ -8,7 +8,7 @@ from rawko.runtime.ports import Answer, Question, Unattended
 
 CONFIGURED = "default answer"
 """The person that the journal names for a configured answer."""
-NOBODY = "nobody there"
+NO_PERSON = "nobody there"
 """The person that the journal names where a call was denied because no person could allow it."""
 
 
@@ -59,5 +59,5 @@ class Headless:
             return None
         text = self._answers.answer_to(question.kind)
         if text is None and question.kind == "approval":
-            return Answer("deny", who=NOBODY)
+            return Answer("deny", who=NO_PERSON)
         return None if text is None else Answer(text, who=CONFIGURED)

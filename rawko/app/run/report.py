@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from rawko.app.run.follow_up.legacy import FOLLOW_UP
+from rawko.app.run.follow_up.follow_up_data import FOLLOW_UP
 from rawko.interpreter.data.values import thaw
 from rawko.vocabulary.usage import Usage
 

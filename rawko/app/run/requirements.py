@@ -6,7 +6,7 @@ Charts and tools are recorded at the start and compared at a resume.
 from __future__ import annotations
 
 from rawko.app.run.budget import check_prices
-from rawko.app.run.follow_up.legacy import FOLLOW_UP, check_followed
+from rawko.app.run.follow_up.follow_up_data import FOLLOW_UP, check_followed
 from rawko.app.run.parts.charts import PATTERNS, shipped_chart
 from rawko.app.run.parts.machines import agent_machines
 from rawko.app.run.parts.project import require_grants

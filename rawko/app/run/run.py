@@ -23,7 +23,7 @@ from rawko.app.run.beginning import capture_before, record_run
 from rawko.app.run.budget import Stopwatch, UntimedPeople, default_price
 from rawko.app.run.driving.driver import Driver, FirstWords
 from rawko.app.run.driving.letters import OverrideListener
-from rawko.app.run.ending import Spent, close_in_time, ended, unused_replies
+from rawko.app.run.ending import Spent, close_in_time, report_at_end, unused_replies
 from rawko.app.run.follow_up.first_event import FirstEvent
 from rawko.app.run.headless import Nobody
 from rawko.app.run.models.access import ModelAccess
@@ -33,13 +33,13 @@ from rawko.app.run.parts.lanes import (
     lane_bindings,
     take_up_usage,
 )
-from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox
+from rawko.app.run.parts.null_ports import NullProvider, NullToolbox, NullWorkspace
 from rawko.app.run.parts.toolbox import open_toolbox, take_up_tools, tool_notes
 from rawko.app.run.report import Report
 from rawko.app.run.requirements import check_task, read_only_tools
 from rawko.app.run.stores import Stores, open_stores
 from rawko.app.run.taking_up import take_up
-from rawko.app.run.workspace_report import Witness
+from rawko.app.run.workspace_report import WorkspaceReport
 from rawko.app.secrecy.session_secrets import masker_of
 from rawko.chart import Chart
 from rawko.config import ConfigError, Settings
@@ -163,9 +163,9 @@ class Run:
         parts = Parts(
             people,
             self._out_of_time,
-            provider or StillProvider(),
-            toolbox or StillToolbox(),
-            workspace or NoWorkspace(),
+            provider or NullProvider(),
+            toolbox or NullToolbox(),
+            workspace or NullWorkspace(),
             pace,
             self._no_time_for,
             lane_bindings() if self._lanes is None else lane_bindings(self._lanes.run),
@@ -265,11 +265,11 @@ class Run:
             self._lookups.workspace = stores.workspace
             await self._open_lanes(stack, stores, provider, driver)
             actor = await self._make_actor(OpenParts(meter, toolbox, stores, self._paces, self._cache), driver)
-            witness = Witness(stores.workspace, self._notes)
-            driver.first_words = await self._begin(actor, toolbox, stores, witness)
+            workspace_report = WorkspaceReport(stores.workspace, self._notes)
+            driver.first_words = await self._begin(actor, toolbox, stores, workspace_report)
             await driver.drive(actor)
             await self._close_lanes(actor)
-            files, diff = await witness.end(is_halted=driver.halted is not None)
+            files, diff = await workspace_report.end(is_halted=driver.halted is not None)
             await parts.aclose()
             # Before the run's lock is released: no other process may find the run stopped and without a report.
             report = self._ended(driver, actor, provider, (files, diff), int((time.monotonic() - started) * 1000))
@@ -288,7 +288,7 @@ class Run:
             self._notes.append(self._cache.told())
         usage, cost = self.usage()
         spent = Spent(usage, cost, duration_ms)
-        return ended(self.settings, self.id, driver, actor, spent, changes, self._notes)
+        return report_at_end(self.settings, self.id, driver, actor, spent, changes, self._notes)
 
     # ------------------------------------------------------------ opening and beginning
 
@@ -350,7 +350,7 @@ class Run:
 
     def _open_toolbox(self, driver: Driver) -> Toolbox:
         return (
-            StillToolbox()
+            NullToolbox()
             if self.is_cancel
             else open_toolbox(self.settings, driver.active_states, self.id, self._lookups)
         )
@@ -383,7 +383,9 @@ class Run:
     def _out_of_time(self) -> str | None:
         return None if self._meter is None else self._meter.out_of_time()
 
-    async def _begin(self, actor: Actor, toolbox: Toolbox, stores: Stores, witness: Witness) -> FirstWords | None:
+    async def _begin(
+        self, actor: Actor, toolbox: Toolbox, stores: Stores, workspace_report: WorkspaceReport
+    ) -> FirstWords | None:
         """Prepare the first step; returns what gives the first event, or None where the machine has its task.
 
         If this fails because the run cannot be resumed or cannot follow another, nothing was changed.
@@ -396,7 +398,7 @@ class Run:
                 settings, self.id, stores, actor.started_from, read_only, is_cancel=self.is_cancel
             )
         else:
-            await first.read_legacy()
+            await first.read_follow_up_data()
             await record_run(
                 settings,
                 self.id,
@@ -407,6 +409,6 @@ class Run:
                 parent=self.parent,
                 is_interactive=self.is_interactive,
             )
-        await capture_before(witness, settings, self.id, is_resumed=self.is_resumed)
-        await first.read_changes(witness)
-        return first.teller(actor.started_from)
+        await capture_before(workspace_report, settings, self.id, is_resumed=self.is_resumed)
+        await first.read_changes(workspace_report)
+        return first.event_source(actor.started_from)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Witness:
+class WorkspaceReport:
     """Captures a workspace for a run's report. A capture that fails at the end becomes a note.
 
     Attributes:

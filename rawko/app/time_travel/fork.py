@@ -21,7 +21,7 @@ from rawko.app.records.addresses import Address
 from rawko.app.records.outcomes import FORKED
 from rawko.app.records.record import Parent, RunRecord
 from rawko.app.records.record_changes import forget_record, write_first_event, write_record, write_report
-from rawko.app.run.follow_up.legacy import FOLLOW_UP, legacy_at
+from rawko.app.run.follow_up.follow_up_data import FOLLOW_UP, follow_up_data_at
 from rawko.app.run.requirements import charts_of
 from rawko.app.run.run import Run
 from rawko.app.time_travel.conversation import agent_at_work
@@ -178,10 +178,10 @@ def _anew(record: RunRecord, made: Run, tree: ReplayTree, changes: Changes, note
     chart = tree.root.interpreter.chart
     if FOLLOW_UP not in chart.events:
         raise ConfigError(f"the chart {chart.name!r} does not take the event {FOLLOW_UP}: it takes no new task")
-    legacy = legacy_at(record, tree.root.snapshot(), agent_at_work(tree))
+    data = follow_up_data_at(record, tree.root.snapshot(), agent_at_work(tree))
     if made.agent is not None:
-        return _Plan(None, notes, (FOLLOW_UP, legacy.told_to_agent(made.agent, made.task, made.settings)), is_anew=True)
-    told = Event(FOLLOW_UP, **legacy.told_to_arbiter(made.task))
+        return _Plan(None, notes, (FOLLOW_UP, data.for_agent(made.agent, made.task, made.settings)), is_anew=True)
+    told = Event(FOLLOW_UP, **data.for_arbiter(made.task))
     forced = () if changes.agent is None else (Event(FORCE, agent_name=changes.agent),)
     return _Plan(_waiting(made, told, *forced), notes, is_anew=True)
 

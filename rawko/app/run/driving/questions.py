@@ -12,7 +12,7 @@ from typing import Any
 
 from rawko.app.records.journal import nothing_left
 from rawko.app.records.record import has_report
-from rawko.app.run.follow_up.legacy import RecordedRun, last_snapshot
+from rawko.app.run.follow_up.follow_up_data import RecordedRun, last_snapshot
 from rawko.interpreter.data.values import thaw
 from rawko.runtime.journal import Journal, StepRecord
 from rawko.runtime.replay.rewind_records import jump_of

@@ -9,8 +9,8 @@ from typing import Any
 from rawko.app.records.outcomes import REWOUND
 from rawko.app.run.assembly import RecordedMachine, is_task_in_input
 from rawko.app.run.follow_up.changes import told_changes
-from rawko.app.run.follow_up.legacy import FOLLOW_UP, Legacy, check_followed, legacy_of
-from rawko.app.run.workspace_report import Witness
+from rawko.app.run.follow_up.follow_up_data import FOLLOW_UP, FollowUpData, check_followed, read_follow_up_data
+from rawko.app.run.workspace_report import WorkspaceReport
 from rawko.config import Settings
 from rawko.vocabulary.snapshot import ChangedFiles
 
@@ -29,26 +29,30 @@ class FirstEvent:
     agent: str | None
     continues: str | None
     given: tuple[str, Mapping[str, Any]] | None
-    _legacy: Legacy | None = None
+    _data: FollowUpData | None = None
     _changes: ChangedFiles | None = None
 
-    async def read_legacy(self) -> None:
+    async def read_follow_up_data(self) -> None:
         """Read what the followed run hands over.
 
         Raises:
             ConfigError: The run cannot be followed, or its journal cannot be read.
         """
         if self.continues is not None:
-            self._legacy = await _legacy_left_by(self.continues, self.settings)
+            self._data = await _follow_up_data(self.continues, self.settings)
 
-    async def read_changes(self, witness: Witness) -> None:
+    async def read_changes(self, workspace_report: WorkspaceReport) -> None:
         """Read which files were changed since the followed run ended; a failure becomes a note of the report."""
-        if self.continues is not None and witness.before is not None:
+        if self.continues is not None and workspace_report.before is not None:
             self._changes = await told_changes(
-                self.continues, self.settings, witness.workspace, witness.before, witness.notes
+                self.continues,
+                self.settings,
+                workspace_report.workspace,
+                workspace_report.before,
+                workspace_report.notes,
             )
 
-    def teller(
+    def event_source(
         self, resumed_from: Mapping[str, Any] | None
     ) -> Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]] | None:
         """The function that gives the event; None where the machine has its task already.
@@ -65,16 +69,16 @@ class FirstEvent:
             return self.given
         if self.continues is None:
             return "START_TASK", {"task": self.task}
-        legacy = self._legacy or await _legacy_left_by(self.continues, self.settings)
+        data = self._data or await _follow_up_data(self.continues, self.settings)
         if self.agent is None:
-            return FOLLOW_UP, legacy.told_to_arbiter(self.task, self._changes)
-        return FOLLOW_UP, legacy.told_to_agent(self.agent, self.task, self.settings, self._changes)
+            return FOLLOW_UP, data.for_arbiter(self.task, self._changes)
+        return FOLLOW_UP, data.for_agent(self.agent, self.task, self.settings, self._changes)
 
 
-async def _legacy_left_by(run: str, settings: Settings) -> Legacy:
+async def _follow_up_data(run: str, settings: Settings) -> FollowUpData:
     """What a run hands over; if it was rewound to before its first message, what the run that it follows hands over."""
     record = check_followed(settings, run)
-    legacy = await legacy_of(RecordedMachine(record), record)
-    if record.outcome == REWOUND and not legacy.messages and record.continues is not None:
-        return await _legacy_left_by(record.continues, settings)
-    return legacy
+    data = await read_follow_up_data(RecordedMachine(record), record)
+    if record.outcome == REWOUND and not data.messages and record.continues is not None:
+        return await _follow_up_data(record.continues, settings)
+    return data

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from rawko.app.run.budget import Stopwatch, bounds_of, rate_limits
 from rawko.app.run.follow_up.position import position_left
 from rawko.app.run.models.provider import open_provider
-from rawko.app.run.parts.lanes import Common, Lent, account_alone, position_of_all
-from rawko.app.run.parts.null_ports import StillProvider
+from rawko.app.run.parts.lanes import Common, SharedProvider, account_alone, position_of_all
+from rawko.app.run.parts.null_ports import NullProvider
 from rawko.app.run.stores import Stores
 from rawko.config import Settings
 from rawko.providers.metering.account import Account
@@ -61,9 +61,9 @@ class ModelAccess:
         """
         position = await self._position(noted, stores)
         if self.is_cancel:
-            return StillProvider()
+            return NullProvider()
         if self.common is not None and self.common.provider is not None:
-            return Lent(self.common.provider)
+            return SharedProvider(self.common.provider)
         provider = open_provider(self.settings, position, is_resumed=self.is_resumed)
         return provider if self.common is None else self.common.recorded(provider)
 

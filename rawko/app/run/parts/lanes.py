@@ -39,7 +39,7 @@ class Common:
     recorded: Callable[[Provider], Provider] = lambda provider: provider
 
 
-class Lent:
+class SharedProvider:
     """A provider that belongs to the parent run; closing it here does nothing."""
 
     def __init__(self, inner: Provider) -> None:

@@ -26,7 +26,7 @@ async def _never() -> NoReturn:
     raise AssertionError("nobody sets the event")
 
 
-class StillProvider:
+class NullProvider:
     """A provider that asks no model: calls wait until they are cancelled."""
 
     name = "none"
@@ -42,7 +42,7 @@ class StillProvider:
         """Do nothing: no connection is open."""
 
 
-class StillToolbox:
+class NullToolbox:
     """A toolbox that runs no tool: calls wait until they are cancelled."""
 
     def specs(self, agent: str) -> Sequence[ToolSpec]:
@@ -61,7 +61,7 @@ class StillToolbox:
         """Do nothing: no tool is open."""
 
 
-class NoWorkspace:
+class NullWorkspace:
     """A workspace without files: calls wait until they are cancelled."""
 
     root = ""
@@ -85,7 +85,7 @@ class NoWorkspace:
         """Do nothing: no store is open."""
 
 
-class StillWorkspace:
+class UnresetWorkspace:
     """A workspace that is read but never reset, so that the changes of an interrupted tool are part of the result."""
 
     def __init__(self, workspace: Workspace) -> None:

@@ -41,7 +41,7 @@ class RecordedRun(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Legacy:
+class FollowUpData:
     """What a run hands over to the run that follows it.
 
     Attributes:
@@ -66,7 +66,7 @@ class Legacy:
         """How the run ended, as prompts say it."""
         return "being set back to an earlier step" if self.record.outcome == REWOUND else self.record.outcome
 
-    def told_to_arbiter(self, task: str, changes: ChangedFiles | None = None) -> dict[str, Any]:
+    def for_arbiter(self, task: str, changes: ChangedFiles | None = None) -> dict[str, Any]:
         """The payload for the orchestrator; plan and history are included only if the task is the same.
 
         Args:
@@ -86,7 +86,7 @@ class Legacy:
             "changes": None if changes is None else changes.to_json(),
         }
 
-    def told_to_agent(
+    def for_agent(
         self, agent: str, task: str, settings: Settings, changes: ChangedFiles | None = None
     ) -> dict[str, Any]:
         """The payload for an agent that runs alone; another agent than before gets a description of the work.
@@ -134,7 +134,7 @@ def _prompts(settings: Settings) -> Prompts:
         raise ConfigError(str(error)) from error
 
 
-async def legacy_of(followed: RecordedRun, record: RunRecord) -> Legacy:
+async def read_follow_up_data(followed: RecordedRun, record: RunRecord) -> FollowUpData:
     """What a run hands over, read from its journal; for a run that was rewound, the state at that step.
 
     Raises:
@@ -143,7 +143,7 @@ async def legacy_of(followed: RecordedRun, record: RunRecord) -> Legacy:
     snapshot = await last_snapshot(followed)
     if snapshot is None:
         raise ConfigError(f"run {followed.id!r} cannot be continued: its journal holds nothing of it")
-    return legacy_at(record, snapshot, _agent_at_work(snapshot) if record.outcome == REWOUND else None)
+    return follow_up_data_at(record, snapshot, _agent_at_work(snapshot) if record.outcome == REWOUND else None)
 
 
 def _agent_at_work(snapshot: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -155,7 +155,9 @@ def _agent_at_work(snapshot: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return None
 
 
-def legacy_at(record: RunRecord, snapshot: Mapping[str, Any], at_work: Mapping[str, Any] | None = None) -> Legacy:
+def follow_up_data_at(
+    record: RunRecord, snapshot: Mapping[str, Any], at_work: Mapping[str, Any] | None = None
+) -> FollowUpData:
     """What a run would hand over at a step.
 
     Args:
@@ -187,19 +189,19 @@ async def last_snapshot(run: RecordedRun) -> dict[str, Any] | None:
         await journal.aclose()
 
 
-def _of_agent(record: RunRecord, context: Mapping[str, Any]) -> Legacy:
+def _of_agent(record: RunRecord, context: Mapping[str, Any]) -> FollowUpData:
     view = View.model_validate(context.get("view") or {})
     messages = [dict(message) for message in context.get("messages") or ()]
     if view.head:
         messages = [dict(message) for message in sent_view(messages, view)]
-    return Legacy(record, record.agent or "", messages, [], _open(context.get("plan")))
+    return FollowUpData(record, record.agent or "", messages, [], _open(context.get("plan")))
 
 
-def _of_orchestrator(record: RunRecord, context: Mapping[str, Any]) -> Legacy:
+def _of_orchestrator(record: RunRecord, context: Mapping[str, Any]) -> FollowUpData:
     history = list(context["history"])
     agent = history[-1]["agent"] if history else str(context.get("carried_agent") or "")
     messages = [dict(entry["message"]) for entry in context["messages"][context["conversation_start"] :]]
-    return Legacy(record, agent, messages, history, _open(context["plan"]))
+    return FollowUpData(record, agent, messages, history, _open(context["plan"]))
 
 
 def _open(plan: Mapping[str, Any] | None) -> dict[str, Any] | None:
