@@ -20,7 +20,7 @@ from rawko.app.overrides.steering import refusal_of
 from rawko.app.records.addresses import Address
 from rawko.app.records.outcomes import ENDED, is_parked
 from rawko.app.records.record import RunRecord, read_record
-from rawko.app.run.inbox import Letter, is_at_work, leave, reply_to
+from rawko.app.run.inbox import InboxMessage, is_at_work, leave, reply_to
 from rawko.app.time_travel.recorded_run import open_past
 from rawko.app.views.machines import Asked
 from rawko.app.views.offered_rule import offered_rule
@@ -90,8 +90,8 @@ class Actor:
         given = checked_answer(kind, text)
         record = read_record(run, self._settings)
         if is_at_work(record.settings, run):
-            letter = leave(record.settings, run, "answer", who=self._who, text=given, question=asked)
-            reply = await _reply(letter)
+            message = leave(record.settings, run, "answer", who=self._who, text=given, question=asked)
+            reply = await _reply(message)
             if reply is not None and not reply.is_taken:
                 raise Outdated(reply.receipt)
             return Done("answered" if reply else "not taken yet; the answer stays in the run's inbox", bool(reply))
@@ -159,8 +159,8 @@ class Actor:
         if not is_at_work(record.settings, run):
             words = (checked, "--", run, *((text,) if text else ()))
             return await self._start(record, words, "taken; the run goes on in a process of its own")
-        letter = leave(record.settings, run, checked, who=self._who, text=text)
-        reply = await _reply(letter)
+        message = leave(record.settings, run, checked, who=self._who, text=text)
+        reply = await _reply(message)
         if reply is None:
             return Done("not taken yet; it stays in the run's inbox", is_taken=False)
         return Done(reply.receipt if reply.is_taken else f"{reply.receipt}: {reply.why}", reply.is_taken)
@@ -291,10 +291,10 @@ class Actor:
             raise ConfigError(f"no process can be started in {settings.workspace}: {error.strerror}") from error
 
 
-async def _reply(letter: Letter) -> Reply | None:
+async def _reply(message: InboxMessage) -> Reply | None:
     """The reply of the process that is running the run; None where none comes within `_PATIENCE_S`."""
     until = time.monotonic() + _PATIENCE_S
-    while (reply := reply_to(letter)) is None and time.monotonic() < until:  # noqa: ASYNC110 - a file is awaited
+    while (reply := reply_to(message)) is None and time.monotonic() < until:  # noqa: ASYNC110 - a file is awaited
         await asyncio.sleep(_POLL_S)
     return reply
 

@@ -29,7 +29,7 @@ _REPLY: Final = ".reply"
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class InboxMessage:
     """One message to a run.
 
     Attributes:
@@ -57,7 +57,7 @@ class Letter:
         except OSError:
             pass
 
-    def burn(self) -> None:
+    def remove(self) -> None:
         """Remove the message, since it has been taken."""
         self.path.unlink(missing_ok=True)
 
@@ -73,7 +73,9 @@ def outcome_now(record: RunRecord) -> str:
     return "running" if is_open and is_at_work(record.settings, record.run) else record.outcome
 
 
-def leave(settings: Settings, run: str, kind: str, *, who: str, text: str = "", question: int | None = None) -> Letter:
+def leave(
+    settings: Settings, run: str, kind: str, *, who: str, text: str = "", question: int | None = None
+) -> InboxMessage:
     """Write a message for the process that runs the run, or for the next one that resumes it.
 
     Args:
@@ -89,12 +91,12 @@ def leave(settings: Settings, run: str, kind: str, *, who: str, text: str = "", 
         _write(path, {"kind": kind, "who": who, "text": text, "question": question})
     except OSError as error:
         raise ConfigError(f"{folder}: cannot be written: {error.strerror}") from error
-    return Letter(kind, who, text, path, question)
+    return InboxMessage(kind, who, text, path, question)
 
 
-def reply_to(letter: Letter) -> Reply | None:
+def reply_to(message: InboxMessage) -> Reply | None:
     """The reply to an override, or to an answer with a number; None until there is one. The reply is then removed."""
-    path = letter.path.with_suffix(_REPLY)
+    path = message.path.with_suffix(_REPLY)
     try:
         reply = Reply.of_json(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
@@ -111,7 +113,7 @@ def _write(path: Path, data: Mapping[str, Any]) -> None:
     hidden.rename(path)
 
 
-def waiting(settings: Settings, run: str) -> Iterator[Letter]:
+def waiting(settings: Settings, run: str) -> Iterator[InboxMessage]:
     """The messages for a run, oldest first; a file that is no message is removed."""
     folder = _folder(settings, run)
     try:
@@ -119,11 +121,11 @@ def waiting(settings: Settings, run: str) -> Iterator[Letter]:
     except OSError:
         return
     for path in paths:
-        letter = _read(path)
-        if letter is None:
+        message = _read(path)
+        if message is None:
             path.unlink(missing_ok=True)
         else:
-            yield letter
+            yield message
 
 
 def discard(settings: Settings, run: str) -> None:
@@ -131,25 +133,25 @@ def discard(settings: Settings, run: str) -> None:
 
     Overrides stay until a machine has taken them.
     """
-    for letter in waiting(settings, run):
-        if letter.override is None:
-            letter.burn()
+    for message in waiting(settings, run):
+        if message.override is None:
+            message.remove()
 
 
-def overrides_waiting(settings: Settings, run: str) -> list[Letter]:
+def overrides_waiting(settings: Settings, run: str) -> list[InboxMessage]:
     """The overrides that no process has removed yet, oldest first."""
-    return [letter for letter in waiting(settings, run) if letter.override is not None]
+    return [message for message in waiting(settings, run) if message.override is not None]
 
 
 def _folder(settings: Settings, run: str) -> Path:
     return runs_folder(settings.state_dir) / run / _FOLDER
 
 
-def _read(path: Path) -> Letter | None:
+def _read(path: Path) -> InboxMessage | None:
     try:
         data: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         question = data.get("question")  # messages of earlier versions lack the key
         number = None if question is None else int(question)
-        return Letter(str(data["kind"]), str(data["who"]), str(data["text"]), path, number)
+        return InboxMessage(str(data["kind"]), str(data["who"]), str(data["text"]), path, number)
     except (OSError, ValueError, KeyError, TypeError):
         return None

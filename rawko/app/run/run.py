@@ -22,7 +22,7 @@ from rawko.app.run.assembly import Parts, Prepared, assemble, is_task_in_input, 
 from rawko.app.run.beginning import capture_before, record_run
 from rawko.app.run.budget import Stopwatch, UntimedPeople, default_price
 from rawko.app.run.driving.driver import Driver, FirstWords
-from rawko.app.run.driving.letters import OverrideListener
+from rawko.app.run.driving.inbox_reader import OverrideListener
 from rawko.app.run.ending import Spent, close_in_time, report_at_end, unused_replies
 from rawko.app.run.follow_up.first_event import FirstEvent
 from rawko.app.run.headless import Nobody

@@ -11,7 +11,7 @@ from rawko.app.overrides.steering import journalled
 from rawko.app.records.record import read_record
 from rawko.app.records.record_changes import change_budget, forget_report
 from rawko.app.recovery.setback import set_back
-from rawko.app.run import inbox as mail
+from rawko.app.run import inbox
 from rawko.app.run.external_edits import is_capturing, keep_edits, needs_reset
 from rawko.app.run.parts.workspace import running_folder
 from rawko.app.run.stores import Stores
@@ -54,11 +54,11 @@ async def take_up(
         raise ConfigError(f"run {run!r} cannot be resumed: {error.message}") from error
     forget_report(settings, run)
     change_budget(settings, run)
-    mail.discard(settings, run)
-    if letters := mail.overrides_waiting(settings, run):
+    inbox.discard(settings, run)
+    if messages := inbox.overrides_waiting(settings, run):
         taken = await journalled(stores.journal, run, at_work)
-        for letter in letters:
-            if letter.path.stem in taken:  # the earlier process was killed before it could remove the message
-                letter.reply(Reply(Receipt.TAKEN.value))
-                letter.burn()
+        for message in messages:
+            if message.path.stem in taken:  # the earlier process was killed before it could remove the message
+                message.reply(Reply(Receipt.TAKEN.value))
+                message.remove()
     return notes

@@ -24,7 +24,7 @@ from rawko.app.records.journal import open_journal
 from rawko.app.records.outcomes import ENDED
 from rawko.app.records.record import RunRecord, list_records, runs_folder
 from rawko.app.recovery.reading import DAMAGED
-from rawko.app.run import inbox as mail
+from rawko.app.run import inbox
 from rawko.app.run.parts.workspace import outputs_folder, running_folder
 from rawko.config import ConfigError, Settings
 from rawko.runtime.errors import JournalError
@@ -101,7 +101,7 @@ def plan_prune(settings: Settings, choice: Choice, *, now: float | None = None, 
         and (DAMAGED if record.run in damaged else record.outcome) in choice.outcomes
         and (until is None or _last_change(record) <= until)
     }
-    kept = [Kept(run, "it is at work") for run in sorted(chosen) if mail.is_at_work(settings, run)]
+    kept = [Kept(run, "it is at work") for run in sorted(chosen) if inbox.is_at_work(settings, run)]
     edited = [(one.run, why_kept(one)) for one in runs if one.run in chosen - {at_work.run for at_work in kept}]
     kept += [Kept(run, why) for run, why in edited if why is not None]
     chosen -= {one.run for one in kept}

@@ -13,7 +13,7 @@ from rawko.app.overrides.override import Override, check_override
 from rawko.app.overrides.steering import refusal_of
 from rawko.app.records.outcomes import ENDED, is_parked
 from rawko.app.records.record import RunRecord, read_record
-from rawko.app.run.inbox import Letter, is_at_work, leave, reply_to
+from rawko.app.run.inbox import InboxMessage, is_at_work, leave, reply_to
 from rawko.app.run.recorded import run_of
 from rawko.app.run.resume import prepare
 from rawko.app.time_travel.recorded_run import open_past
@@ -53,7 +53,7 @@ def override_command(run: str, kind: str, text: str, *, as_json: bool, is_truste
         return complain(str(error))
 
 
-def _told_there(record: RunRecord, letter: Letter, *, as_json: bool) -> int:
+def _told_there(record: RunRecord, letter: InboxMessage, *, as_json: bool) -> int:
     """Wait for the reply of the process that works on the run, and print it; returns the exit code."""
     override = letter.override
     assert override is not None

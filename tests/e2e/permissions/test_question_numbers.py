@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rawko.app.overrides.override import Reply
 from rawko.app.records.journal import open_journal
-from rawko.app.run.driving.letters import QUESTION_CLOSED
+from rawko.app.run.driving.inbox_reader import QUESTION_CLOSED
 from rawko.app.run.driving.questions import question_number
 from rawko.app.run.inbox import leave, reply_to
 from rawko.config import Flags, Settings, load_settings

@@ -14,7 +14,7 @@ from rawko.app.overrides.override import ENDED, Override, Reply
 from rawko.app.overrides.steering import give
 from rawko.app.run.budget import Stopwatch
 from rawko.app.run.driving.asking import Asking
-from rawko.app.run.driving.letters import Letters, OverrideListener
+from rawko.app.run.driving.inbox_reader import InboxReader, OverrideListener
 from rawko.config import Settings
 from rawko.runtime.actor import Actor
 from rawko.runtime.errors import ActorCrashed, ActorStopped
@@ -147,14 +147,14 @@ class Driver:
                 actor.send("CANCEL", who=self._canceller)
             ended = asyncio.create_task(actor.run())
             waits = asyncio.create_task(self._must_wait.wait())
-            letters = Letters(
+            inbox_reader = InboxReader(
                 self.settings, self.run, self.cancel, self._has_task, self.on_override, number_of=self.number_of
             )
             asking = Asking(self.people, self.watch, self.wait)
             steps = (
                 self._begin(actor),
-                self._ask_again(letters, asking, actor),
-                letters.read(actor),
+                self._ask_again(inbox_reader, asking, actor),
+                inbox_reader.read(actor),
                 self._converse(asking, actor),
             )
             helpers = [asyncio.create_task(step) for step in steps]
@@ -170,7 +170,7 @@ class Driver:
                 if self._cleanup is not None:
                     await self._cleanup
                 if actor.interpreter.final:
-                    letters.refuse_overrides()
+                    inbox_reader.refuse_overrides()
 
     async def _begin(self, actor: Actor) -> None:
         """Give the machine its task, unless it has it: a process may have crashed before the machine took it."""
@@ -187,9 +187,9 @@ class Driver:
         """Whether the machine has been given its task, or has ended."""
         return bool(actor.context.get(self.told_in)) or actor.is_ended
 
-    async def _ask_again(self, letters: Letters, asking: Asking, actor: Actor) -> None:
+    async def _ask_again(self, inbox_reader: InboxReader, asking: Asking, actor: Actor) -> None:
         if self.is_resumed:
-            await letters.are_read.wait()  # an override may end the waiting
+            await inbox_reader.are_read.wait()  # an override may end the waiting
             await asking.again(actor)
 
     async def _converse(self, asking: Asking, actor: Actor) -> None:

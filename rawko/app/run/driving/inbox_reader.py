@@ -23,7 +23,7 @@ QUESTION_CLOSED: Final = "another question is open"
 
 
 @dataclass(slots=True)
-class Letters:
+class InboxReader:
     """Reads the inbox of one run.
 
     Args:
@@ -47,39 +47,39 @@ class Letters:
     async def read(self, actor: Actor) -> None:
         """Read messages until this task is cancelled."""
         while True:
-            for letter in inbox.waiting(self.settings, self.run):
-                if letter.kind == "cancel":
-                    self.cancel(letter.who)
-                elif (override := letter.override) is None:
-                    await self._take_answer(actor, letter)
+            for message in inbox.waiting(self.settings, self.run):
+                if message.kind == "cancel":
+                    self.cancel(message.who)
+                elif (override := message.override) is None:
+                    await self._take_answer(actor, message)
                 elif not self.has_task(actor):
                     continue  # the override stays in the inbox until the machine has its task
                 else:
-                    letter.reply(reply := await give(actor, override))
+                    message.reply(reply := await give(actor, override))
                     if self.on_override is not None:
                         self.on_override(override, reply)
-                letter.burn()
+                message.remove()
             self.are_read.set()
             await asyncio.sleep(inbox.POLL_S)
 
     def refuse_overrides(self) -> None:
         """Reply to the overrides that arrived after the machine's end: the run has ended."""
-        for letter in inbox.overrides_waiting(self.settings, self.run):
-            letter.reply(Reply(ENDED))
-            letter.burn()
+        for message in inbox.overrides_waiting(self.settings, self.run):
+            message.reply(Reply(ENDED))
+            message.remove()
 
-    async def _take_answer(self, actor: Actor, letter: inbox.Letter) -> None:
+    async def _take_answer(self, actor: Actor, message: inbox.InboxMessage) -> None:
         """Give another process's answer to the machine that waits for it; refuse an answer to an earlier question."""
         is_taken = False
         for machine in tuple(actor.session.actors.values()):
-            if letter.question is not None and not await self._asks(machine, letter.question):
+            if message.question is not None and not await self._asks(machine, message.question):
                 continue
             if "waiting" in machine.configuration and (question := machine.context.get("question")) is not None:
-                name, data = answer_event(question["kind"], letter.text, letter.who)
+                name, data = answer_event(question["kind"], message.text, message.who)
                 machine.put(name, data)
                 is_taken = True
-        if letter.question is not None:
-            letter.reply(Reply(Receipt.TAKEN.value if is_taken else QUESTION_CLOSED, tuple(actor.configuration)))
+        if message.question is not None:
+            message.reply(Reply(Receipt.TAKEN.value if is_taken else QUESTION_CLOSED, tuple(actor.configuration)))
 
     async def _asks(self, machine: Member, number: int) -> bool:
         """Whether the machine's open question has that number."""
