@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rawko.app.records.charts import RecordedCharts, keep_charts, kept_chart, settled
+from rawko.app.records.charts import RecordedCharts, keep_charts, kept_chart, without_unwritten_migration
 from rawko.app.records.record import RunRecord
 from rawko.app.run.parts.charts import shipped_chart
 from rawko.chart import Chart, parse_chart, shipped_charts
@@ -47,8 +47,8 @@ def test_each_row_has_its_charts(settings: Settings, row: int, hashes: dict[str,
 
 def test_a_note_without_its_row_is_taken_back(settings: Settings) -> None:
     record = record_of(settings)
-    assert settled(record, 90) is record
-    found = settled(record, 89)
+    assert without_unwritten_migration(record, 90) is record
+    found = without_unwritten_migration(record, 89)
     assert (dict(found.charts), found.migrations) == ({"a": "2", "b": "1", "c": "1"}, ((40, {"a": "1"}),))
 
 

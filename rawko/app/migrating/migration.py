@@ -2,7 +2,7 @@
 
 First the record notes that the run uses other charts from the next row on; then the row is written, which makes the
 migration count. A note without its row is removed by the next command that opens the run
-(`rawko.app.records.charts.settle`).
+(`rawko.app.records.charts.drop_unwritten_migration`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rawko.app.records.charts import keep_charts, settle
+from rawko.app.records.charts import drop_unwritten_migration, keep_charts
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.records.record_changes import forget_migration, note_migration
 from rawko.app.recovery.reading import refusal
@@ -77,7 +77,7 @@ async def migrate_run(run: str, current: Settings, *, is_dry: bool = False) -> M
     """
     if not is_dry:
         await finish_rewind(run, current)
-        await settle(read_record(run, current))
+        await drop_unwritten_migration(read_record(run, current))
     async with open_past(run, current) as past:
         found = await _look(past)
         if is_dry or found.migration.problems or not found.migration.changed:

@@ -60,7 +60,7 @@ def _path(state_dir: Path, hash: str) -> Path:
 # ---------------------------------------------------------------- the charts of a run
 
 
-def settled(record: RunRecord, last: int) -> RunRecord:
+def without_unwritten_migration(record: RunRecord, last: int) -> RunRecord:
     """The record without its last migration, if a process was killed between noting it and writing its row.
 
     Args:
@@ -72,7 +72,7 @@ def settled(record: RunRecord, last: int) -> RunRecord:
     return replace(record, charts={**record.charts, **before}, migrations=record.migrations[:-1])
 
 
-async def settle(record: RunRecord) -> RunRecord:
+async def drop_unwritten_migration(record: RunRecord) -> RunRecord:
     """The record without a migration that was noted but not written; the record on disk is corrected, too.
 
     Raises:
@@ -82,7 +82,7 @@ async def settle(record: RunRecord) -> RunRecord:
         return record
     journal = open_journal(record.settings)
     try:
-        found = settled(record, await journal.last_seq(record.run))
+        found = without_unwritten_migration(record, await journal.last_seq(record.run))
     except JournalError as error:
         raise ConfigError(str(error)) from error
     finally:
@@ -100,7 +100,7 @@ class RecordedCharts:
         row 39   a: 1, b: 1        row 40   a: 2, b: 1        row 90   a: 3, b: 2
 
     Args:
-        record: Without an unwritten migration; see `settled`.
+        record: Without an unwritten migration; see `without_unwritten_migration`.
     """
 
     def __init__(self, record: RunRecord) -> None:

@@ -120,7 +120,7 @@ def forget_migration(record: RunRecord) -> None:
     """Remove a recorded migration whose row was never written.
 
     Args:
-        record: Without the migration, as `settled` gives it.
+        record: Without the migration, as `without_unwritten_migration` gives it.
 
     Raises:
         ConfigError: The record cannot be written.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredFacts:
     """The stored facts about a run.
 
     Attributes:
@@ -65,7 +65,7 @@ class Fit:
     lost: Lost | None = None
 
 
-def judge(kept: Kept) -> Fit:
+def check_consistency(kept: StoredFacts) -> Fit:
     """Whether a run can be resumed from its stored facts, and from which step."""
     if not kept.last:
         return Fit(_EMPTIED) if _has_done_something(kept) else Fit()
@@ -87,12 +87,12 @@ NO_SNAPSHOTS = "the snapshots of its files are gone"
 _OTHER_SNAPSHOTS = "the snapshots of its files are others than its journal names ({commit} is not among them)"
 
 
-def _has_done_something(kept: Kept) -> bool:
+def _has_done_something(kept: StoredFacts) -> bool:
     """Whether the run has done more than take the first snapshot, which is taken before the first row is committed."""
     return kept.has_report or kept.begun > 0 or bool(kept.rewinds) or any(link.row != 0 for link in kept.chain[1:])
 
 
-def _since_set_back(kept: Kept) -> list[Link]:
+def _since_set_back(kept: StoredFacts) -> list[Link]:
     """The chain from the latest restore that set the files back to a row of the journal; else the whole chain."""
     chain = list(kept.chain)
     ends = [at for at, link in enumerate(chain) if link.is_set_back and (link.row or 0) <= kept.last]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rawko.app.records.journal import nothing_left, open_journal
 from rawko.app.records.outcomes import is_open
 from rawko.app.records.record import RunRecord, has_report, read_record
-from rawko.app.recovery.consistency import NO_SNAPSHOTS, Fit, Kept, Lost, judge
+from rawko.app.recovery.consistency import NO_SNAPSHOTS, Fit, Lost, StoredFacts, check_consistency
 from rawko.app.recovery.last_tool import read_begun
 from rawko.app.run.inbox import is_at_work
 from rawko.config import ConfigError, Settings
@@ -35,8 +35,8 @@ def known_snapshot(recorded: Recorded) -> str | None:
 def fit_of(record: RunRecord, recorded: Recorded, chain: Sequence[Link]) -> Fit:
     """Whether record, journal and snapshots of a run are consistent."""
     settings, run = record.settings, record.run
-    return judge(
-        Kept(
+    return check_consistency(
+        StoredFacts(
             last=recorded.last_seq,
             known=known_snapshot(recorded),
             chain=chain,

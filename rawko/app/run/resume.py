@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from rawko.app.records.charts import settle
+from rawko.app.records.charts import drop_unwritten_migration
 from rawko.app.records.moved_workspace import attach, check_attachable
 from rawko.app.records.outcomes import is_open
 from rawko.app.records.record import RunRecord, check_workspace, read_record
@@ -122,7 +122,7 @@ async def take_up_record(run: str, current: Settings, *, workspace: Path | None 
     if workspace is not None:
         current = attach(run, workspace, current)
     await finish_rewind(run, current)
-    record = await settle(read_record(run, current))
+    record = await drop_unwritten_migration(read_record(run, current))
     check_workspace(record)
     return record
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from rawko.app.records.addresses import Address, find_snapshot, find_step
-from rawko.app.records.charts import RecordedCharts, settled
+from rawko.app.records.charts import RecordedCharts, without_unwritten_migration
 from rawko.app.records.journal import open_journal
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.recovery.consistency import Fit
@@ -306,7 +306,7 @@ async def open_past(run: str, current: Settings, *, workspace: Path | None = Non
         archive = open_archive(record.settings)
         try:
             last = await journal.last_seq(run)
-            yield Past(settled(record, last), journal, archive, last)
+            yield Past(without_unwritten_migration(record, last), journal, archive, last)
         except JournalError as error:
             raise ConfigError(str(error)) from error
         except WorkspaceError as error:

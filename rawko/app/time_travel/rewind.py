@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rawko.app.records.addresses import Address
-from rawko.app.records.charts import RecordedCharts, settle
+from rawko.app.records.charts import RecordedCharts, drop_unwritten_migration
 from rawko.app.records.json_files import write_file
 from rawko.app.records.outcomes import REWOUND
 from rawko.app.records.record import RunRecord, check_workspace, list_records, read_record
@@ -232,7 +232,7 @@ async def carry_out(record: RunRecord, intent: Intent, journal: Journal, change:
         ConfigError: It cannot be done; the files are as before.
     """
     note = record.folder / NOTE
-    record = await settle(record)
+    record = await drop_unwritten_migration(record)
     try:
         workspace = await open_workspace(record.settings, record.run)
         workspace.row = intent.came_from
