@@ -18,7 +18,7 @@ from rawko.app.inspection.aligning import align
 from rawko.app.inspection.drawing import draw_chart
 from rawko.app.inspection.moment import moment_of, step_detail, whole_text
 from rawko.app.inspection.trees import tree, tree_diff
-from rawko.app.inspection.what_if import outlooks
+from rawko.app.inspection.what_if import predictions
 from rawko.app.time_travel.recorded_run import Past, open_past
 from rawko.app.views.offered_rule import offered_rule
 from rawko.app.views.proposal import proposal_of
@@ -146,7 +146,7 @@ async def _what_if(runs: Runs, request: Request) -> Any:
     """The outcome of each possible event after a step; the run itself is not changed."""
     async with _past(runs, request) as past:
         step = await past.step(str(request.path_params["step"]))
-        return shown({"step": step, "if": [told.to_json() for told in await outlooks(past, step)]})
+        return shown({"step": step, "if": [told.to_json() for told in await predictions(past, step)]})
 
 
 async def _moment(runs: Runs, request: Request) -> Any:

@@ -43,7 +43,7 @@ ERROR: Final = {"category": "unknown", "message": "failed"}
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class Prediction:
     """The effect of one event.
 
     Attributes:
@@ -80,7 +80,7 @@ class Outlook:
         }
 
 
-async def outlooks(past: Past, step: int) -> tuple[Outlook, ...]:
+async def predictions(past: Past, step: int) -> tuple[Prediction, ...]:
     """The effects of all events that a machine listens to after a step, sent without data.
 
     Raises:
@@ -96,9 +96,9 @@ async def outlooks(past: Past, step: int) -> tuple[Outlook, ...]:
     return tuple(found)
 
 
-async def outlook(
+async def prediction(
     past: Past, step: int, event: str, data: Mapping[str, Any] | None = None, actor: str | None = None
-) -> Outlook:
+) -> Prediction:
     """The effect of an event after a step.
 
     Args:
@@ -155,7 +155,7 @@ def _tried(
     machines: Mapping[str, Any],
     *,
     is_told_anyway: bool = False,
-) -> Outlook | None:
+) -> Prediction | None:
     """The effect of an event; None where nothing listens to it."""
     before = system[path].configuration
     move: External | Completed | Failed
@@ -170,19 +170,19 @@ def _tried(
     except (NotPossible, NotJsonError) as error:
         raise ConfigError(str(error)) from error
     except Exception as error:  # noqa: BLE001 - functions of a chart may raise any exception
-        return Outlook(path, event, None, before, problem=str(error))
+        return Prediction(path, event, None, before, problem=str(error))
     taken = next((one.step for one in effects if isinstance(one, StepTaken)), None)
     if taken is None:  # a child machine has raised an error: its turn reports it
         _, told = transition(after, Turn(path))
         failed = next(one.result for one in told if isinstance(one, ChildEnded))
-        return Outlook(path, event, None, before, problem=str(failed.get("message", failed)))
+        return Prediction(path, event, None, before, problem=str(failed.get("message", failed)))
     if taken.receipt in _UNHEARD and not is_told_anyway:
         return None
     row = record_of(taken, run="", seq=0, epoch=0, actor=path)
     refusals: tuple[str, ...] = ()
     if taken.receipt is not Receipt.TAKEN and path in machines:
         refusals = tuple(map(str, machines[path].why_not(event, **dict(data or {}))))
-    return Outlook(
+    return Prediction(
         path,
         event,
         row.receipt,

@@ -74,7 +74,7 @@ class Adopted:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AdoptionOptions:
     """Restricts an adoption, and decides its conflicts.
 
     Attributes:
@@ -86,7 +86,7 @@ class Wish:
     prefer: Side | None = None
 
 
-async def plan_adoption(address: Address, current: Settings, wish: Wish = Wish()) -> Adopted:
+async def plan_adoption(address: Address, current: Settings, options: AdoptionOptions = AdoptionOptions()) -> Adopted:
     """What `adopt` would do. Takes a snapshot of the present files, and changes nothing else.
 
     Raises:
@@ -95,7 +95,7 @@ async def plan_adoption(address: Address, current: Settings, wish: Wish = Wish()
     async with _opened(address, current) as source:
         workspace = await _workspace(source)
         try:
-            found = await _bring_in(workspace, source, wish, dry_run=True)
+            found = await _bring_in(workspace, source, options, dry_run=True)
         except WorkspaceError as error:
             raise ConfigError(f"{source} cannot be adopted: {error.message}") from error
         finally:
@@ -103,7 +103,7 @@ async def plan_adoption(address: Address, current: Settings, wish: Wish = Wish()
         return _told(source, found)
 
 
-async def adopt(address: Address, current: Settings, wish: Wish = Wish()) -> Adopted:
+async def adopt(address: Address, current: Settings, options: AdoptionOptions = AdoptionOptions()) -> Adopted:
     """Merge the changes of a fork, up to a step, into the current folder.
 
     Raises:
@@ -127,7 +127,7 @@ async def adopt(address: Address, current: Settings, wish: Wish = Wish()) -> Ado
             def begun(safety: Snapshot, merged: Snapshot) -> None:
                 begin(replace(intent, files=merged, safety=safety))
 
-            found = await _bring_in(workspace, source, wish, row=came_from + 1, begin=begun)
+            found = await _bring_in(workspace, source, options, row=came_from + 1, begin=begun)
             if found.now is None:
                 raise _NothingToDo
             return found
@@ -229,9 +229,9 @@ async def _workspace(source: _Source) -> SnapshotWorkspace:
     return workspace
 
 
-async def _bring_in(workspace: SnapshotWorkspace, source: _Source, wish: Wish, **how: Any) -> Merging:
+async def _bring_in(workspace: SnapshotWorkspace, source: _Source, options: AdoptionOptions, **how: Any) -> Merging:
     return await workspace.merge(
-        source.base, source.theirs, label=str(source), only=wish.only, prefer=wish.prefer, **how
+        source.base, source.theirs, label=str(source), only=options.only, prefer=options.prefer, **how
     )
 
 

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from typing import Any, Final
 
 from rawko.app.records.addresses import Address, NoStepOfSnapshot
-from rawko.app.time_travel.conversation import Said, conversation_of
+from rawko.app.time_travel.conversation import AgentMessage, conversation_of
 from rawko.app.time_travel.recorded_run import Past, open_past
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.data.values import thaw
@@ -81,7 +81,7 @@ class Difference:
     after: Place
     files: tuple[FileChange, ...] | None = None
     diff: str = ""
-    conversation: tuple[tuple[str, Said], ...] | None = None
+    conversation: tuple[tuple[str, AgentMessage], ...] | None = None
     fields: tuple[FieldChange, ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def _files(past: Past, before: Snapshot, after: Snapshot) -> dict[str, Any]:
         raise ConfigError(f"the files cannot be compared: {error.message}") from error
 
 
-def _conversation(before: ReplayTree, after: ReplayTree) -> Iterator[tuple[str, Said]]:
+def _conversation(before: ReplayTree, after: ReplayTree) -> Iterator[tuple[str, AgentMessage]]:
     """Messages that only one side has, found by a sequence diff, since a fork may repeat messages of the original
     later."""
     old, new = conversation_of(before), conversation_of(after)

@@ -11,7 +11,7 @@ from rawko.runtime.replay.replay import ReplayTree
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AgentMessage:
     """A message and the agent of its conversation.
 
     Attributes:
@@ -26,9 +26,9 @@ class Said:
         return {"agent": self.agent, **self.message}
 
 
-def conversation_of(tree: ReplayTree) -> list[Said]:
+def conversation_of(tree: ReplayTree) -> list[AgentMessage]:
     """All messages, oldest first: those in the root's context, then new ones of agents that are still running."""
-    found: list[Said] = []
+    found: list[AgentMessage] = []
     for path, machine in tree.root.walk():
         context = machine.interpreter.context
         messages = context.get("messages")
@@ -40,11 +40,11 @@ def conversation_of(tree: ReplayTree) -> list[Said]:
     return found
 
 
-def _said(item: Any, agent: str) -> Said:
+def _said(item: Any, agent: str) -> AgentMessage:
     """A message of a context: the orchestrator's items name the message's agent, an agent's items do not."""
     if isinstance(item, Mapping) and "message" in item:
-        return Said(str(item.get("agent") or agent), item["message"])
-    return Said(agent, item)
+        return AgentMessage(str(item.get("agent") or agent), item["message"])
+    return AgentMessage(agent, item)
 
 
 def agent_at_work(tree: ReplayTree) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ from rawko.runtime.replay.rewind_records import jump_of
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class DrawnPath:
     """The configuration of a machine of the run, and the transitions that led to it.
 
     Attributes:
@@ -32,7 +32,7 @@ class Way:
     step: int
 
 
-async def way_through(chart: Chart, address: str, current: Settings) -> Way:
+async def path_through(chart: Chart, address: str, current: Settings) -> DrawnPath:
     """The path of the latest machine of this chart in a run, until its end or a step (`RUN@K`).
 
     Raises:
@@ -48,7 +48,7 @@ async def way_through(chart: Chart, address: str, current: Settings) -> Way:
             raise ConfigError(f"run {place.run!r} cannot be stepped through: {error}") from error
 
 
-async def _follow(past: Past, chart: Chart, last: int) -> Way:
+async def _follow(past: Past, chart: Chart, last: int) -> DrawnPath:
     rewinds = [
         (record.seq, jump.step)
         async for record in past.rows(0, last)
@@ -76,4 +76,4 @@ async def _follow(past: Past, chart: Chart, last: int) -> Way:
         near = ", ".join(map(repr, charts))
         known = "in another version" if chart.name in charts else f"its machines: {near}"
         raise ConfigError(f"run {past.record.run!r} has no machine of chart {chart.name!r} until step {last} ({known})")
-    return Way(configuration, frozenset(taken), last)
+    return DrawnPath(configuration, frozenset(taken), last)

@@ -24,7 +24,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RecordedObjection:
     """An objection of a monitor, and whether a later rewind went back to before it."""
 
     found: Found
@@ -60,7 +60,7 @@ class MonitorVerdict:
     monitor: str
     verdict: Verdict
     machines: int = 0
-    objections: tuple[Told, ...] = ()
+    objections: tuple[RecordedObjection, ...] = ()
     owed: tuple[tuple[str, str], ...] = ()
     problem: str = ""
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from rawko.app.records.outcomes import is_open
 from rawko.app.records.rows import Line
 from rawko.app.time_travel.recorded_run import Past, open_past
-from rawko.app.verifying.verdicts import MonitorVerdict, Told, Verdict, Verification
+from rawko.app.verifying.verdicts import MonitorVerdict, RecordedObjection, Verdict, Verification
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.monitoring.monitor import Monitor
 from rawko.runtime.replay.replay import ReplayError
@@ -97,11 +97,11 @@ class _Check:
 
 def _verdict(monitor: Monitor, past: Past, line: Line, seen: _Check) -> MonitorVerdict:
     name, replay = monitor.name, seen.replay
-    told = [Told(one) for one in seen.earlier if one.monitor == name]
+    told = [RecordedObjection(one) for one in seen.earlier if one.monitor == name]
     owed: list[tuple[str, str]] = []
     machines, is_bound = 0, bool(told)
     if replay is not None:
-        told += [Told(one, line.leaves_behind(one.step)) for one in replay.found if one.monitor == name]
+        told += [RecordedObjection(one, line.leaves_behind(one.step)) for one in replay.found if one.monitor == name]
         owed = [(path, state) for path, of, state in replay.owed() if of == name]
         machines, is_bound = replay.machines.get(name, 0), is_bound or name in replay.bound
     standing = [one.found for one in told if not one.is_undone]

@@ -132,9 +132,9 @@ def _options(chart: Chart, drawing: Drawing) -> Options:
         if state not in chart:
             raise UnknownStateError(state, tuple(get_close_matches(state, list(chart.states), n=3)))
     if drawing.run is not None:
-        from rawko.app.time_travel.drawn_path import way_through
+        from rawko.app.time_travel.drawn_path import path_through
 
-        way = asyncio.run(way_through(chart, drawing.run, _settings(drawing.bindings)))
+        way = asyncio.run(path_through(chart, drawing.run, _settings(drawing.bindings)))
         configuration, taken = way.configuration, way.taken
     return Options(
         direction=cast(Direction, drawing.direction),

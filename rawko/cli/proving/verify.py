@@ -12,7 +12,7 @@ from rawko.cli.trust.question import judge as person
 from rawko.config import ConfigError, Settings
 
 if TYPE_CHECKING:
-    from rawko.app.verifying.verdicts import MonitorVerdict, Told, Verification
+    from rawko.app.verifying.verdicts import MonitorVerdict, RecordedObjection, Verification
     from rawko.interpreter.monitoring.monitor import Monitor
 
 VIOLATED: Final = 1
@@ -154,7 +154,7 @@ def _verdict(run: str, verdict: MonitorVerdict) -> Iterator[str]:
         yield f"  {actor}: {state}"
 
 
-def _objection(run: str, told: Told) -> Iterator[str]:
+def _objection(run: str, told: RecordedObjection) -> Iterator[str]:
     found, objection = told.found, told.found.objection
     if objection is None:
         return

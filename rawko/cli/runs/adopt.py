@@ -20,7 +20,7 @@ from rawko.vocabulary.documents import accepted
 from rawko.vocabulary.snapshot import Conflict
 
 if TYPE_CHECKING:
-    from rawko.app.time_travel.adopt import Adopted, Wish
+    from rawko.app.time_travel.adopt import Adopted, AdoptionOptions
     from rawko.workspace.repository.merge import Side
 
 UNDECIDED: Final = 1
@@ -84,13 +84,13 @@ def _work(address: str, options: AdoptOptions, *, is_plan: bool) -> Callable[[Se
     return do
 
 
-def _wish(options: AdoptOptions) -> Wish:
-    from rawko.app.time_travel.adopt import Wish
+def _wish(options: AdoptOptions) -> AdoptionOptions:
+    from rawko.app.time_travel.adopt import AdoptionOptions
 
     prefer: Side | None
     match options.prefer:
         case None | "ours" | "theirs" as prefer:
-            return Wish(tuple(options.only), prefer)
+            return AdoptionOptions(tuple(options.only), prefer)
         case other:
             raise ConfigError(f"--prefer: {other!r}{accepted(('ours', 'theirs'), found=other)}")
 

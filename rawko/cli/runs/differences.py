@@ -17,7 +17,7 @@ from rawko.vocabulary.shown_states import shown_states
 
 if TYPE_CHECKING:
     from rawko.app.time_travel.compare import Difference, FieldChange
-    from rawko.app.time_travel.conversation import Said
+    from rawko.app.time_travel.conversation import AgentMessage
 
 from rawko.cli.runs.travel import carry_out, code_of
 
@@ -80,7 +80,7 @@ def _print_difference(told: Difference) -> None:
         _print_machine(told, told.fields, paint)
 
 
-def _said_lines(said: Said, sign: str) -> Iterator[str]:
+def _said_lines(said: AgentMessage, sign: str) -> Iterator[str]:
     from rawko.app.time_travel.conversation import text_of
 
     role = said.message.get("role")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from rawko.app.inspection.what_if import Outlook, outlook, outlooks
+from rawko.app.inspection.what_if import Prediction, prediction, predictions
 from rawko.app.records.addresses import Address
 from rawko.app.time_travel.recorded_run import open_past
 from rawko.cli.fitting import fitted
@@ -35,9 +35,9 @@ def what_if_command(
         async with open_past(place.run, settings_for_reading(bindings=bindings)) as past:
             step = await past.step(place.place)
             if event == EVERY:
-                told = await outlooks(past, step)
+                told = await predictions(past, step)
             else:
-                told = (await outlook(past, step, event, given, machine),)
+                told = (await prediction(past, step, event, given, machine),)
         if as_json:
             print(visible_json({"run": place.run, "step": step, "if": [one.to_json() for one in told]}))
         elif not told:
@@ -64,14 +64,14 @@ def _data(text: str | None) -> dict[str, Any]:
     return found
 
 
-def _print(told: Outlook) -> None:
+def _print(told: Prediction) -> None:
     paint = Painter(sys.stdout)
     print(f"{paint(visible_line(told.event), 'bold')}  {paint(visible_line(told.actor), 'dim')}")
     for line in _lines(told):
         print(fitted(f"  {visible_line(line)}", sys.stdout, 2))
 
 
-def _lines(told: Outlook) -> Iterator[str]:
+def _lines(told: Prediction) -> Iterator[str]:
     before, after = " ".join(shown_states(told.before)), " ".join(shown_states(told.after))
     if told.receipt is None:
         yield f"raises: {visible(told.problem)}"
