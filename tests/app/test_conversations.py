@@ -11,11 +11,11 @@ import pytest
 
 from rawko.app.conversations.chain import (
     Conversation,
-    Standing,
+    ConversationStatus,
     chain,
     continued_flags,
     latest,
-    standing_of,
+    status_of,
     views_of,
 )
 from rawko.app.conversations.files import files_of
@@ -61,20 +61,20 @@ def test_the_latest_run_of_the_folder_and_those_that_it_follows(rawko: Shell, ty
 def test_where_a_run_stands(rawko: Shell, typed: Typed) -> None:
     settings = settings_in(rawko)
 
-    def standing(name: str) -> Standing:
-        return standing_of(read_record(name, settings))
+    def standing(name: str) -> ConversationStatus:
+        return status_of(read_record(name, settings))
 
     ended = run(rawko, typed, "one")
     waits = run(rawko, typed, "two", reply=says("developer", call("clarify", question="?")))
-    assert (standing(ended), standing(waits)) == (Standing.ENDED, Standing.WAITS)
+    assert (standing(ended), standing(waits)) == (ConversationStatus.ENDED, ConversationStatus.WAITS)
     assert typed("fork", f"{ended}@last", "--task", "other").code == 0
     [folder] = rawko.folder.parent.glob("project-*")
     forked = latest(settings_in(rawko, folder))
-    assert forked is not None and standing_of(forked) is Standing.FORKED
+    assert forked is not None and status_of(forked) is ConversationStatus.FORKED
     of_folder = latest(settings)
     assert of_folder is not None and of_folder.run == waits, "a fork is of its own folder"
     assert typed("rewind", f"{ended}@1").code == 0
-    assert standing(ended) is Standing.REWOUND
+    assert standing(ended) is ConversationStatus.REWOUND
     with pytest.raises(ConfigError, match="has ended"):
         asyncio.run(Conversation(settings, last=run(rawko, typed, "three")).unfinished(settings))
     with pytest.raises(ConfigError, match="no task yet"):

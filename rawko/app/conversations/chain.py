@@ -21,7 +21,7 @@ from rawko.config import ConfigError, Flags, Settings
 from rawko.config.settings import WIRES
 
 
-class Standing(StrEnum):
+class ConversationStatus(StrEnum):
     """The status of the latest run of a conversation."""
 
     ENDED = "ended"
@@ -38,18 +38,18 @@ class Standing(StrEnum):
     """Another process is running it."""
 
 
-def standing_of(record: RunRecord) -> Standing:
+def status_of(record: RunRecord) -> ConversationStatus:
     """The present status of a run."""
     if is_at_work(record.settings, record.run):
-        return Standing.AT_WORK
+        return ConversationStatus.AT_WORK
     if record.outcome == REWOUND:
-        return Standing.REWOUND
+        return ConversationStatus.REWOUND
     if not is_open(record):
-        return Standing.ENDED
+        return ConversationStatus.ENDED
     if record.outcome == FORKED:
-        return Standing.FORKED
+        return ConversationStatus.FORKED
     waits = record.outcome in ("needs_person", "limit")
-    return Standing.WAITS if waits else Standing.INTERRUPTED
+    return ConversationStatus.WAITS if waits else ConversationStatus.INTERRUPTED
 
 
 def latest(current: Settings) -> RunRecord | None:
@@ -115,13 +115,13 @@ class Conversation:
     last: str | None = None
     played: str | None = None
 
-    def standing(self) -> Standing:
+    def standing(self) -> ConversationStatus:
         """The status of the latest run; ENDED before the first task.
 
         Raises:
             ConfigError: The run's record cannot be read.
         """
-        return Standing.ENDED if self.last is None else standing_of(read_record(self.last, self.settings))
+        return ConversationStatus.ENDED if self.last is None else status_of(read_record(self.last, self.settings))
 
     def next_run(self, task: str) -> Run:
         """The run of the next task, which gets the conversation and the files so far."""
@@ -141,7 +141,7 @@ class Conversation:
         if self.last is None:
             raise ConfigError("there is no task yet that could go on")
         record = await prepare(self.last, current)
-        if standing_of(record) is Standing.ENDED:
+        if status_of(record) is ConversationStatus.ENDED:
             raise ConfigError(f"the latest task has ended ({record.outcome}); say what comes next")
         going = run_of(record)
         going.is_of_session = True
@@ -156,10 +156,10 @@ class Conversation:
         if self.last is None:
             raise ConfigError("there is no task yet that could be ended")
         record = read_record(self.last, self.settings)
-        match standing_of(record):
-            case Standing.ENDED:
+        match status_of(record):
+            case ConversationStatus.ENDED:
                 raise ConfigError(f"the latest task has ended already ({record.outcome})")
-            case Standing.AT_WORK:
+            case ConversationStatus.AT_WORK:
                 raise ConfigError(f"run {record.run!r} is at work in another process; end it with: rawko cancel")
         return run_to_cancel(record, who)
 

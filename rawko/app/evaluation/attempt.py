@@ -54,7 +54,7 @@ class AttemptRun(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class AttemptParts:
     """The parts that all attempts of an evaluation share.
 
     Attributes:
@@ -75,7 +75,7 @@ class Bench:
 
 
 async def run_attempt(
-    bench: Bench, task: EvalTask, number: int, run: str, variables: Mapping[str, str]
+    parts: AttemptParts, task: EvalTask, number: int, run: str, variables: Mapping[str, str]
 ) -> Attempt | None:
     """Bring an attempt to its end; None where it cannot continue because the evaluation's budget is used up.
 
@@ -86,15 +86,15 @@ async def run_attempt(
         ConfigError: It cannot be started or resumed, for a reason that does not depend on the agent.
         WorkspaceError: Its files cannot be checked.
     """
-    folder = folder_of(bench.settings, run)
-    settings = _settings(bench.settings, task, folder, variables)
-    name = bench.agent if task.file.agent is None else task.file.agent
+    folder = folder_of(parts.settings, run)
+    settings = _settings(parts.settings, task, folder, variables)
+    name = parts.agent if task.file.agent is None else task.file.agent
     is_begun = has_record(settings, run)
     if not is_begun:
         try:
             await _make(settings, task, folder, run)
         except SetupFailed as error:
-            _remove(bench, folder)
+            _remove(parts, folder)
             return Attempt(
                 task=task.name,
                 number=number,
@@ -102,20 +102,20 @@ async def run_attempt(
                 outcome=NOT_BEGUN,
                 passed=False,
                 problem=str(error),
-                elapsed_ms=bench.elapsed_ms(),
+                elapsed_ms=parts.elapsed_ms(),
             )
     record = read_record(run, settings) if is_begun else None
     if not folder.is_dir():
         raise ConfigError(f"the folder {str(folder)!r} of run {run!r} is gone; begin the evaluation anew: --again")
     if record is None or is_open(record):
-        await _execute(bench, task, bench.make(settings, task.file.task, name, run, is_resumed=is_begun))
+        await _execute(parts, task, parts.make(settings, task.file.task, name, run, is_resumed=is_begun))
         record = read_record(run, settings)
         if was_refused(record):
             raise ConfigError(str((record.report or {}).get("summary")))
         if is_open(record):
             return None
-    result = await _result(bench, task, number, record, settings, folder)
-    _remove(bench, folder)
+    result = await _result(parts, task, number, record, settings, folder)
+    _remove(parts, folder)
     return result
 
 
@@ -180,7 +180,7 @@ def _fill(files: Path | None, folder: Path) -> None:
         raise ConfigError(f"the folder {str(folder)!r} cannot be made: {error}") from error
 
 
-async def _execute(bench: Bench, task: EvalTask, run: AttemptRun) -> None:
+async def _execute(parts: AttemptParts, task: EvalTask, run: AttemptRun) -> None:
     """Drive the run to its end; cancel it when the task's time is over."""
     executing = asyncio.ensure_future(run.execute())
     try:
@@ -195,8 +195,8 @@ async def _execute(bench: Bench, task: EvalTask, run: AttemptRun) -> None:
             await asyncio.gather(executing, return_exceptions=True)
 
 
-def _remove(bench: Bench, folder: Path) -> None:
-    if not bench.keeps:
+def _remove(parts: AttemptParts, folder: Path) -> None:
+    if not parts.keeps:
         shutil.rmtree(folder, ignore_errors=True)
         remove_if_empty(folder.parent)
 
@@ -205,7 +205,7 @@ def _remove(bench: Bench, folder: Path) -> None:
 
 
 async def _result(
-    bench: Bench, task: EvalTask, number: int, record: RunRecord, settings: Settings, folder: Path
+    parts: AttemptParts, task: EvalTask, number: int, record: RunRecord, settings: Settings, folder: Path
 ) -> Attempt:
     report = record.report or {}
     summary = str(report.get("summary") or "")
@@ -214,7 +214,7 @@ async def _result(
         problem = f"stopped by {_TIME_LIMIT}, {task.file.time}" if task.file.time else "stopped"
     else:
         problem = "" if report.get("outcome") == "success" else summary
-    checks = await _checks(bench, task, record.run, settings, folder, violated)
+    checks = await _checks(parts, task, record.run, settings, folder, violated)
     return Attempt(
         task=task.name,
         number=number,
@@ -230,16 +230,16 @@ async def _result(
         files=len(report.get("files_changed") or ()),
         states=await _states(record),
         violated=violated,
-        elapsed_ms=bench.elapsed_ms(),
+        elapsed_ms=parts.elapsed_ms(),
     )
 
 
 async def _checks(
-    bench: Bench, task: EvalTask, run: str, settings: Settings, folder: Path, violated: tuple[str, ...]
+    parts: AttemptParts, task: EvalTask, run: str, settings: Settings, folder: Path, violated: tuple[str, ...]
 ) -> tuple[Found, ...]:
     """The results of the task's checks, run in a copy of the attempt's folder."""
     copy = folder.with_name(f"{folder.name}.checked")
-    store = bench.notes / "checks" / run
+    store = parts.notes / "checks" / run
     try:
         await asyncio.to_thread(_copy, folder, copy, task.part(HIDDEN))
         async with await SnapshotWorkspace.open(copy, store, run=run, exclude=(settings.state_dir,)) as workspace:

@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from rawko.app.evaluation.attempt import Bench, run_attempt, was_refused
+from rawko.app.evaluation.attempt import AttemptParts, run_attempt, was_refused
 from rawko.app.evaluation.notes import Notes, begin, key_of, unfinished
 from rawko.app.evaluation.results import Attempt, TaskFinding, findings_of, rate, summed
 from rawko.app.evaluation.tasks import EvalTask
@@ -126,12 +126,12 @@ class Evaluation:
         position = await self._taken_up(account, notes.id) if self.is_resumed else None
         provider = open_provider(self.settings, position, is_resumed=position is not None)
         try:
-            bench = self._bench(account, provider, notes)
+            parts = self._parts(account, provider, notes)
             self._watch.start()
             slots, ports = asyncio.Semaphore(self.jobs), list(range(self.jobs))
             async with asyncio.TaskGroup() as group:
                 for task, number in self.open_attempts:
-                    group.create_task(self._attempt(bench, account, slots, ports, task, number, tell))
+                    group.create_task(self._attempt(parts, account, slots, ports, task, number, tell))
         except* (ConfigError, WorkspaceError) as errors:
             raise ConfigError(str(_first(errors))) from None
         finally:
@@ -141,7 +141,7 @@ class Evaluation:
 
     async def _attempt(
         self,
-        bench: Bench,
+        parts: AttemptParts,
         account: Account,
         slots: asyncio.Semaphore,
         ports: list[int],
@@ -157,12 +157,12 @@ class Evaluation:
             name, place = f"{task.name}-{number}", ports.pop(0)
             try:
                 tell(name, None)
-                made = await run_attempt(bench, task, number, self._run(bench, name), self._variables(name, place))
+                made = await run_attempt(parts, task, number, self._run(parts, name), self._variables(name, place))
             finally:
                 ports.append(place)
             if made is None:
                 self.stopped = (
-                    account.exhausted() or f"attempt {name} could not go on: rawko show {self._run(bench, name)}"
+                    account.exhausted() or f"attempt {name} could not go on: rawko show {self._run(parts, name)}"
                 )
                 return
             assert self.notes is not None
@@ -170,7 +170,7 @@ class Evaluation:
             self.done[task.name, number] = made
             tell(name, made)
 
-    def _bench(self, account: Account, provider: Provider, notes: Notes) -> Bench:
+    def _parts(self, account: Account, provider: Provider, notes: Notes) -> AttemptParts:
         paces = rate_limits(self.settings, self._watch, None, lambda what, wait_s, limit: None)
         is_own = self.settings.provider == "scripted"
         recorded = getattr(provider, "beside", None) if is_own else None
@@ -191,7 +191,7 @@ class Evaluation:
                 is_resumed=is_resumed,
             )
 
-        return Bench(self.settings, self.agent, make, notes.folder, self._watch.elapsed_ms, self.keeps)
+        return AttemptParts(self.settings, self.agent, make, notes.folder, self._watch.elapsed_ms, self.keeps)
 
     async def _taken_up(self, account: Account, evaluation: str) -> Any:
         """Count the usage of earlier attempts; returns how far they have played or recorded a scenario or cassette."""
@@ -210,11 +210,11 @@ class Evaluation:
     def _numbers(self) -> range:
         return range(1, self.attempts + 1)
 
-    def _run(self, bench: Bench, name: str) -> str:
+    def _run(self, parts: AttemptParts, name: str) -> str:
         """The id of an attempt's run; a new one where the model refused every call of the last, because of its key for
         example."""
         for number in count(1):
-            run = lane_run(bench.notes.name, name if number == 1 else f"{name}_{number}")
+            run = lane_run(parts.notes.name, name if number == 1 else f"{name}_{number}")
             if not has_record(self.settings, run) or not was_refused(read_record(run, self.settings)):
                 break
         return run

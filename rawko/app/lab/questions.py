@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from rawko.app.lab.decisions import Decision
 from rawko.app.lab.fields import without
 from rawko.app.lab.variants import UNCHANGED, Template, Variant, with_template
-from rawko.app.lab.windows import Seen
+from rawko.app.lab.windows import WindowedContext
 from rawko.app.records.record import RunRecord
 from rawko.app.run.assembly import model_of
 from rawko.app.run.parts.project import require_grants, templates_of
@@ -84,7 +84,9 @@ class RunQuestions:
     def _question(self, decision: Decision, variant: Variant, model: str) -> Question:
         purpose, given = decision.purpose, decision.given
         if variant.window:
-            given = _CONSTRUCT[purpose](Seen(decision.context, variant.window), now_ms=decision.at_ms).to_json()
+            given = _CONSTRUCT[purpose](
+                WindowedContext(decision.context, variant.window), now_ms=decision.at_ms
+            ).to_json()
         data = _DATA[purpose](given)
         if variant.without is not None:
             data = without(variant.without, purpose, data)

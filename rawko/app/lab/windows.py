@@ -63,7 +63,7 @@ def with_window(options: Mapping[str, Any], window: Window) -> dict[str, Any]:
     return told
 
 
-class Seen:
+class WindowedContext:
     """A view of a machine's context in which every agent has a window; the other fields are unchanged."""
 
     def __init__(self, context: Any, window: Window) -> None:

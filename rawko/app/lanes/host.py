@@ -23,7 +23,7 @@ class LaneRun(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class ParentRun:
     """The parent run of some lanes.
 
     Attributes:

@@ -27,7 +27,7 @@ from rawko.app.lanes.folder import (
     remove_folder,
     temporary_folder,
 )
-from rawko.app.lanes.host import Host, LaneRun
+from rawko.app.lanes.host import LaneRun, ParentRun
 from rawko.app.lanes.listing import open_lanes
 from rawko.app.lanes.note import LaneNote, next_number, read_note, write_note
 from rawko.app.lanes.order import Order, check_depth, invalid, order_of
@@ -53,9 +53,9 @@ CANCELLED_BY = "the run above"
 class Lanes:
     """The lanes of one run, in one process."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
-        self._slots = asyncio.Semaphore(host.settings.lanes.jobs)
+    def __init__(self, parent: ParentRun) -> None:
+        self._parent = parent
+        self._slots = asyncio.Semaphore(parent.settings.lanes.jobs)
         self._beginning = asyncio.Lock()
         self._tasks: dict[str, asyncio.Task[dict[str, Any]]] = {}
         self._runs: dict[str, LaneRun] = {}
@@ -68,8 +68,8 @@ class Lanes:
         Raises:
             ActorFailed: The order cannot be carried out, or the lane has failed.
         """
-        order = order_of(given, self._host.settings.agents)
-        check_depth(self._host.run, order.lane)
+        order = order_of(given, self._parent.settings.agents)
+        check_depth(self._parent.run, order.lane)
         if order.lane in self._tasks:
             raise invalid(f"lane {order.lane!r} is running already; each lane of a run needs a name of its own")
         task = asyncio.create_task(self._lane(order), name=f"lane {order.lane}")
@@ -90,9 +90,9 @@ class Lanes:
 
     async def _look(self) -> None:
         """Make the whole run wait if all remaining lanes wait."""
-        await self._host.settled()
+        await self._parent.settled()
         if self._waiting and len(self._waiting) == len(self._tasks):
-            self._host.wait(next(iter(self._waiting.values())))
+            self._parent.wait(next(iter(self._waiting.values())))
 
     def _stop(self, lane: str) -> None:
         """Cancel a lane whose result is not needed; if the whole run was halted, stop it without ending its machine."""
@@ -100,7 +100,7 @@ class Lanes:
         if task is None:
             return
         task.add_done_callback(_hear)
-        if lane in self._runs and not self._host.is_left():
+        if lane in self._runs and not self._parent.is_left():
             self._runs[lane].cancel(CANCELLED_BY)
         else:
             task.cancel()
@@ -117,8 +117,8 @@ class Lanes:
             await asyncio.gather(*tasks, return_exceptions=True)
             await asyncio.sleep(0)
         if is_ended:
-            for record in open_lanes(self._host.settings, self._host.run):
-                lane = self._host.make(
+            for record in open_lanes(self._parent.settings, self._parent.run):
+                lane = self._parent.make(
                     record.settings, record.task, record.agent, record.run, is_resumed=True, is_cancel=True
                 )
                 lane.cancel(CANCELLED_BY)
@@ -129,7 +129,7 @@ class Lanes:
     # ------------------------------------------------------------ one lane
 
     async def _lane(self, order: Order) -> dict[str, Any]:
-        run = lane_run(self._host.run, order.lane)
+        run = lane_run(self._parent.run, order.lane)
         try:
             async with self._slots:
                 ended = await self._to_its_end(order, run)
@@ -146,7 +146,7 @@ class Lanes:
             ConfigError, SetupFailed, WorkspaceError: The lane fails for a reason other than its agent.
         """
         note = await self._note(order, run)
-        settings = with_model(lane_settings(self._host.settings, note, run), order.model)
+        settings = with_model(lane_settings(self._parent.settings, note, run), order.model)
         if order.check is not None:
             settings = replace(settings, evidence=(*settings.evidence, Demand(check=order.check)))
         if note.state == "making":
@@ -167,15 +167,15 @@ class Lanes:
         if is_open(record):
             return record
         shutil.rmtree(temporary_folder(settings, run), ignore_errors=True)
-        after = read_note(self._host.folder, order.lane)
+        after = read_note(self._parent.folder, order.lane)
         if after is not None and after.state == "failed":
             raise ConfigError(after.why)
         return Ended.of(record)
 
     async def _execute(self, order: Order, run: str, note: LaneNote, settings: Settings, *, is_resumed: bool) -> None:
         """Run the lane's agent, and cancel it if its folder exceeds the disk limit."""
-        parent = Parent(self._host.run, note.step, order.lane)
-        lane = self._host.make(settings, order.told, order.agent, run, parent=parent, is_resumed=is_resumed)
+        parent = Parent(self._parent.run, note.step, order.lane)
+        lane = self._parent.make(settings, order.told, order.agent, run, parent=parent, is_resumed=is_resumed)
         self._runs[order.lane] = lane
         executing = asyncio.create_task(lane.execute())
         watching = None
@@ -188,7 +188,7 @@ class Lanes:
                 await asyncio.wait({executing, watching}, return_when=asyncio.FIRST_COMPLETED)
                 if not executing.done():
                     why = f"its folder takes {watching.result() / 1e6:,.0f} MB of the disk, and may take {most}"
-                    write_note(self._host.folder, note.failed(f"{why}; what it did is kept as {run}"))
+                    write_note(self._parent.folder, note.failed(f"{why}; what it did is kept as {run}"))
                     lane.cancel("the disk limit")
             await executing
         finally:
@@ -202,7 +202,7 @@ class Lanes:
         """Wait with a lane that cannot continue now; the whole run waits once no other lane is running."""
         report = record.report or {}
         if record.outcome not in ("needs_person", "limit"):
-            self._host.halt(f"lane {order.lane!r} stopped where it stood: {report.get('summary') or record.outcome}")
+            self._parent.halt(f"lane {order.lane!r} stopped where it stood: {report.get('summary') or record.outcome}")
         asked = report.get("question") or {"kind": "budget", "text": str(report.get("summary") or ""), "agent": ""}
         agent = str(asked.get("agent") or order.agent)
         self._waiting[order.lane] = {**asked, "agent": f"{order.lane}/{agent}", "run": asked.get("run") or record.run}
@@ -218,7 +218,7 @@ class Lanes:
     async def _note(self, order: Order, run: str) -> LaneNote:
         """The lane's note, written first if there is none."""
         async with self._beginning:
-            found = read_note(self._host.folder, order.lane)
+            found = read_note(self._parent.folder, order.lane)
             if found is not None:
                 if found.order != order.to_json():
                     raise ConfigError(
@@ -226,20 +226,20 @@ class Lanes:
                         "another name"
                     )
                 return found
-            folder = lane_folder(self._host.settings.workspace, run)
+            folder = lane_folder(self._parent.settings.workspace, run)
             check_free(folder)
-            note = LaneNote(order.to_json(), folder, next_number(self._host.folder), self._host.step())
-            lane_settings(self._host.settings, note, run)
-            write_note(self._host.folder, note)
+            note = LaneNote(order.to_json(), folder, next_number(self._parent.folder), self._parent.step())
+            lane_settings(self._parent.settings, note, run)
+            write_note(self._parent.folder, note)
             return note
 
     async def _make(self, order: Order, run: str, note: LaneNote, settings: Settings) -> LaneNote:
         """Make the folder and run the setup command; the note records that it is made, or why it failed."""
-        host = self._host
+        parent = self._parent
         try:
             async with self._beginning:
-                files = await host.capture(f"lane {order.lane}")
-            await _in_thread(make_folder, host.settings, note.folder, files)
+                files = await parent.capture(f"lane {order.lane}")
+            await _in_thread(make_folder, parent.settings, note.folder, files)
             share_state(note.folder, settings.state_dir, settings.environ)
             command = order.setup or settings.lanes.setup
             if command is not None:
@@ -255,7 +255,7 @@ class Lanes:
             raise
         else:
             note = replace(note, state="made")
-        write_note(host.folder, note)
+        write_note(parent.folder, note)
         return note
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from rawko.app.permissions.casts import (
     AGENT_ACTORS,
-    NOBODY,
+    NO_AGENT,
     TOOL,
     TOOL_ACTORS,
     WITHIN,
@@ -131,7 +131,7 @@ class Permissions:
         if invoke.src in TOOL_ACTORS:
             return InvocationAgents("tools", tuple((name,) for name in self._casts.owners()))
         groups = tuple(self._casts.members(agent) for agent in self._casts.agents_of(invoke))
-        groups = tuple(group for group in groups if group) or ((NOBODY,),)
+        groups = tuple(group for group in groups if group) or ((NO_AGENT,),)
         if invoke.for_each is not None:
             groups = (tuple(dict.fromkeys(chain.from_iterable(groups))),)
         return InvocationAgents("agents", groups)
@@ -155,7 +155,7 @@ class Permissions:
 
     def powers(self, invocation: str, who: str, names: tuple[str, ...], is_alone: bool) -> Powers:
         """Implements `PowersOf`."""
-        if who == NOBODY:
+        if who == NO_AGENT:
             return NO_POWERS
         found: dict[str, Act] = {}
         is_called = self._invokes[invocation].src == CALL_AGENT
@@ -178,7 +178,7 @@ class Permissions:
         Args:
             is_alone: No other agent is running; otherwise rules about states may hold because of other agents' states.
         """
-        if who == NOBODY:
+        if who == NO_AGENT:
             return
         invoke = self._invokes[invocation]
         outer, _, agent = who.rpartition(WITHIN)

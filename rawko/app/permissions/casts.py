@@ -24,7 +24,7 @@ EXECUTOR: Final = "agent_executor"
 TOOL: Final = "execute_tool"
 AGENT_ACTORS: Final = (EXECUTOR, RUN_AGENT, RUN_LANE)
 TOOL_ACTORS: Final = (TOOL, CALL_AGENT)
-NOBODY: Final = ""
+NO_AGENT: Final = ""
 """Stands for an invocation that runs no existing agent, and so fails at once."""
 WITHIN: Final = " / "
 """Separates an agent with a chart of its own from an agent that this chart runs."""

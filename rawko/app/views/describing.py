@@ -14,7 +14,7 @@ from rawko.app.run.parts.actor_names import JUDGE, RUN_AGENT
 from rawko.app.views.lane_words import LANE_WORDS
 from rawko.app.views.machines import ROOT, Begun, Machines
 from rawko.app.views.steps import StepKind
-from rawko.app.views.words import at, blocks, call_words, gist, line, message_text
+from rawko.app.views.words import at, blocks, call_words, line, message_text, result_line
 from rawko.runtime.journal import StepRecord
 from rawko.vocabulary.agent_path import CALL_AGENT
 
@@ -145,7 +145,9 @@ def _decision(row: Row) -> Description:
 def _tool(row: Row) -> Description:
     name = str(at(row.call, "name") or "")
     kind = StepKind.COMMAND if name == "bash" else StepKind.TOOL
-    return Description(kind, call_words(row.call), gist(row.output), bool(at(row.output, "is_error")), _id(row.call))
+    return Description(
+        kind, call_words(row.call), result_line(row.output), bool(at(row.output, "is_error")), _id(row.call)
+    )
 
 
 def _gate(row: Row) -> Description:

@@ -8,10 +8,10 @@ from typing import Any, Final
 from rawko.app.run.parts.actor_names import RUN_LANE
 from rawko.app.views.words import at, line
 
-Said = tuple[str, str, bool]
+LaneWords = tuple[str, str, bool]
 
 
-def _lane(output: Any) -> Said:
+def _lane(output: Any) -> LaneWords:
     if isinstance(output, list | tuple):
         done = sum(at(one, "status") == "done" for one in output)
         return f"{done} of {len(output)} lanes are done", "", False
@@ -19,28 +19,28 @@ def _lane(output: Any) -> Said:
     return line(f"lane {at(ended, 'lane')} is done"), line(at(ended, "summary") or ""), False
 
 
-def _captured(output: Any) -> Said:
+def _captured(output: Any) -> LaneWords:
     return line(f"files {at(output, 'snapshot', 'label') or 'before an adoption'}"), "", False
 
 
-def _adopted(output: Any) -> Said:
+def _adopted(output: Any) -> LaneWords:
     if not at(output, "is_adopted"):
         return "conflict, nothing was changed", line(", ".join(at(output, "conflicts") or ())), True
     return "adopted", line(", ".join(at(output, "changes") or ()) or "nothing that was not there"), False
 
 
-def _checked(output: Any) -> Said:
+def _checked(output: Any) -> LaneWords:
     found = at(output, "evidence") or ()
     failed = [one for one in found if not at(one, "held")]
     words = "the check has failed" if failed else "the check has passed"
     return words, line("; ".join(str(at(one, "found") or "") for one in failed or found)), bool(failed)
 
 
-def _taken_back(output: Any) -> Said:
+def _taken_back(output: Any) -> LaneWords:
     return "took back what was adopted", "", False
 
 
-LANE_WORDS: Final[Mapping[str, Callable[[Any], Said]]] = {
+LANE_WORDS: Final[Mapping[str, Callable[[Any], LaneWords]]] = {
     RUN_LANE: _lane,
     "capture_files": _captured,
     "adopt_lane": _adopted,

@@ -77,7 +77,7 @@ def blocks(message: Any, kind: str) -> Iterator[Mapping[str, Any]]:
             yield block
 
 
-def gist(result: Any) -> str:
+def result_line(result: Any) -> str:
     """The line of a tool's result that describes it best.
 
     For a command the last line, with the exit code if it failed; for a read-only tool the number of lines; else the

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
-from rawko.app.views.words import gist
+from rawko.app.views.words import result_line
 from rawko.cli.output import Painter, exact_line, visible_line
 from rawko.cutting import cut
 from rawko.runtime.inspection import InspectionEvent
@@ -193,7 +193,7 @@ class LiveOutput:
 
     def _tool_result(self, output: Mapping[str, Any]) -> None:
         mark = self._paint("✗", "red") if output["is_error"] else self._paint("✓", "green")
-        self._line(f"    {mark} {self._paint(_short(gist(output)), 'dim')}")
+        self._line(f"    {mark} {self._paint(_short(result_line(output)), 'dim')}")
 
     def _plan(self, data: Mapping[str, Any]) -> None:
         """Print a new plan completely, afterwards only the steps that have changed."""

@@ -7,7 +7,15 @@ import signal
 import sys
 from types import FrameType
 
-from rawko.app.conversations.chain import Conversation, Standing, chain, continued_flags, latest, standing_of, views_of
+from rawko.app.conversations.chain import (
+    Conversation,
+    ConversationStatus,
+    chain,
+    continued_flags,
+    latest,
+    status_of,
+    views_of,
+)
 from rawko.app.conversations.spending import Spending
 from rawko.app.records.record import RunRecord
 from rawko.app.run.models.provider import check_provider
@@ -30,9 +38,9 @@ _SHOWN_LINES = 6
 _NO_TERMINAL = 'a session needs a terminal; without one: rawko run "TASK", then rawko run "TASK" --continue last'
 
 _GOES_ON = {
-    Standing.WAITS: "the latest task waits for you",
-    Standing.INTERRUPTED: "the latest task was interrupted and goes on now; Ctrl-C stops it",
-    Standing.FORKED: "the fork goes on now; Ctrl-C stops it",
+    ConversationStatus.WAITS: "the latest task waits for you",
+    ConversationStatus.INTERRUPTED: "the latest task was interrupted and goes on now; Ctrl-C stops it",
+    ConversationStatus.FORKED: "the fork goes on now; Ctrl-C stops it",
 }
 
 
@@ -103,7 +111,7 @@ def _latest() -> RunRecord:
     last = latest(current)
     if last is None:
         raise ConfigError(f"there is no conversation in {str(current.workspace)!r} to come back to; begin one: rawko")
-    if standing_of(last) is Standing.AT_WORK:
+    if status_of(last) is ConversationStatus.AT_WORK:
         raise ConfigError(f"run {last.run!r} is at work in another process; watch it with: rawko watch {last.run}")
     asyncio.run(report_finished(last.run, current))
     return last

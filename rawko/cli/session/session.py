@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from rawko.app import Report, Run
-from rawko.app.conversations.chain import Conversation, Standing
+from rawko.app.conversations.chain import Conversation, ConversationStatus
 from rawko.app.conversations.files import files_of
 from rawko.app.conversations.spending import Spending
 from rawko.app.run.assembly import model_of
@@ -30,10 +30,12 @@ from rawko.vocabulary.documents import accepted
 
 MAX_SAID_CHARS = 100_000
 _CANNOT_FOLLOW = {
-    Standing.AT_WORK: "the latest task is at work in another process; watch it with: rawko watch {run}",
-    Standing.WAITS: "the latest task waits for an answer or a larger budget: /resume goes on with it, /cancel ends it",
-    Standing.FORKED: "the fork has not gone on yet: /resume goes on with it, /cancel ends it",
-    Standing.INTERRUPTED: "the latest task was interrupted: /resume goes on with it, /cancel ends it",
+    ConversationStatus.AT_WORK: "the latest task is at work in another process; watch it with: rawko watch {run}",
+    ConversationStatus.WAITS: (
+        "the latest task waits for an answer or a larger budget: /resume goes on with it, /cancel ends it"
+    ),
+    ConversationStatus.FORKED: "the fork has not gone on yet: /resume goes on with it, /cancel ends it",
+    ConversationStatus.INTERRUPTED: "the latest task was interrupted: /resume goes on with it, /cancel ends it",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rawko.app.lanes.host import Host, LaneRun
+from rawko.app.lanes.host import LaneRun, ParentRun
 from rawko.app.lanes.runner import Lanes
 from rawko.app.records.run_names import lane_name
 from rawko.app.run.budget import Stopwatch, UntimedPeople
@@ -19,7 +19,7 @@ from rawko.workspace import SnapshotWorkspace
 
 MakeRun = Callable[..., LaneRun]
 """Makes a lane's run from its settings, task, agent, id, people and the parts shared with the parent run; also takes
-the keywords of `Host.make`."""
+the keywords of `ParentRun.make`."""
 
 
 def common_with_lanes(
@@ -63,7 +63,7 @@ def open_lanes(
         return make_run(settings, task, agent, id=run, people=asked, common=common, **known)
 
     return Lanes(
-        Host(
+        ParentRun(
             settings,
             run,
             make,
