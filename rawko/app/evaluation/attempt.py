@@ -201,7 +201,7 @@ def _remove(parts: AttemptParts, folder: Path) -> None:
         remove_if_empty(folder.parent)
 
 
-# ---------------------------------------------------------------- what it has come to
+# ---------------------------------------------------------------- result and checks
 
 
 async def _result(

@@ -108,7 +108,7 @@ class Evaluation:
         """The results so far, by task."""
         return findings_of([task.name for task in self.tasks], list(self.done.values()))
 
-    # ------------------------------------------------------------ at work
+    # ------------------------------------------------------------ running
 
     async def work(self, tell: Tell = lambda name, attempt: None) -> None:
         """Make the open attempts, until all have ended or the budget is used up.
@@ -228,7 +228,7 @@ class Evaluation:
             "GIT_CEILING_DIRECTORIES": str(folder.resolve()),
         }
 
-    # ------------------------------------------------------------ told
+    # ------------------------------------------------------------ results
 
     @property
     def rate(self) -> float:

@@ -197,7 +197,7 @@ class ExplorationRecord:
                 self._file.close()
             self._file = None
 
-    # ------------------------------------------------------------ what it says
+    # ------------------------------------------------------------ reading
 
     def events(self) -> Iterator[Mapping[str, Any]]:
         """The events of the nodes, oldest first."""

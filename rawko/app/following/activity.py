@@ -122,7 +122,7 @@ _INVOKED: Final[Mapping[str, Doing]] = {
 }
 
 
-# ---------------------------------------------------------------- what is emitted
+# ---------------------------------------------------------------- emitted events
 
 
 def _selected(activity: Activity, data: Mapping[str, Any], time: float) -> Activity:

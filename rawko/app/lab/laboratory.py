@@ -127,7 +127,7 @@ class Laboratory:
             for sample in range(1, self.repeat + 1):
                 yield Planned(decision, variant, sample, question)
 
-    # ------------------------------------------------------------ before it begins
+    # ------------------------------------------------------------ before asking
 
     def open_questions(self) -> tuple[int, int]:
         """The number of questions, and the number of those whose answer is stored."""
@@ -241,7 +241,7 @@ class Laboratory:
         price = self._price(question.model)
         return None if price is None else price.cost_usd(usage)
 
-    # ------------------------------------------------------------ what was found
+    # ------------------------------------------------------------ results
 
     def findings(self) -> tuple[Finding, ...]:
         """The statistics so far, the unchanged questions first."""

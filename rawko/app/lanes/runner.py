@@ -213,7 +213,7 @@ class Lanes:
             del self._waiting[order.lane]
         raise AssertionError("the event is never set")
 
-    # ------------------------------------------------------------ its folder
+    # ------------------------------------------------------------ the folder of a lane
 
     async def _note(self, order: Order, run: str) -> LaneNote:
         """The lane's note, written first if there is none."""

@@ -107,7 +107,7 @@ class Permissions:
         anywhere = [States(possible=self._states)]
         return [answer for name in self._settings.agents for answer in self._gate.of(name, tool, anywhere)]
 
-    # ------------------------------------------------------------ who works where
+    # ------------------------------------------------------------ agents of invocations
 
     def _make_casting(self) -> ChartAgents:
         casts = {id: self._cast(invoke) for id, invoke in self._invokes.items()}
@@ -151,7 +151,7 @@ class Permissions:
             for invoke in self._of.invocations((RUN_LANE,)):
                 yield invoke.id, Act("", f"the setup of lanes {settings.lanes.setup!r}", "no gate is asked")
 
-    # ------------------------------------------------------------ what they can do
+    # ------------------------------------------------------------ uses of tools
 
     def powers(self, invocation: str, who: str, names: tuple[str, ...], is_alone: bool) -> Powers:
         """Implements `PowersOf`."""
@@ -239,7 +239,7 @@ class Permissions:
             natures = tuple(self._natures.of(tool.name, answer.pattern) for answer in answers)
             yield Use(path, tool, answers, natures)
 
-    # ------------------------------------------------------------ what is assumed
+    # ------------------------------------------------------------ assumptions
 
     def _assumed(self, approvals: set[str]) -> Iterator[str]:
         natures = {tool.name: self._natures.of(tool.name) for tool in self.tools}

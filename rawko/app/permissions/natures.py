@@ -21,7 +21,7 @@ from rawko.tools.gate.possible import Answer, ToolFacts
 from rawko.vocabulary.documents import accepted
 
 INSTRUCTIONS: Final = "AGENTS.md"
-"""Stands for the file with a folder's instructions for agents, whatever the file's name."""
+"""Stands for the file with a folder's instructions for agents, under any of its names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ _MAX_NAME_BYTES: Final = 255
 
 
 def new_id() -> str:
-    """A new id such as `20261122-103005-7f2c4e1`: date and time, then in hex 4096ths of the second and chance.
+    """A new id such as `20261122-103005-7f2c4e1`: date and time, then, in hex, 4096ths of the second and a random part.
 
     Ids of one second sort by time, too; ids of the same 1/4096th of a second differ by the random part.
     """

@@ -95,7 +95,7 @@ class ResumePlan:
         }
 
 
-# ---------------------------------------------------------------- going on
+# ---------------------------------------------------------------- checks
 
 
 async def prepare(run: str, current: Settings, *, workspace: Path | None = None) -> RunRecord:
@@ -159,7 +159,7 @@ def missing_tools(record: RunRecord) -> Iterator[str]:
             )
 
 
-# ---------------------------------------------------------------- what would happen
+# ---------------------------------------------------------------- the plan
 
 
 async def plan_resume(run: str, current: Settings, *, workspace: Path | None = None) -> ResumePlan:

@@ -290,7 +290,7 @@ class Run:
         spent = Spent(usage, cost, duration_ms)
         return report_at_end(self.settings, self.id, driver, actor, spent, changes, self._notes)
 
-    # ------------------------------------------------------------ opening and beginning
+    # ------------------------------------------------------------ opening and starting
 
     def _new_driver(self) -> Driver:
         driver = Driver(

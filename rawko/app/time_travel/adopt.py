@@ -145,7 +145,7 @@ class _NothingToDo(Exception):
     """The merge changes no file, so no row is written."""
 
 
-# ---------------------------------------------------------------- what is merged with what
+# ---------------------------------------------------------------- the fork and its origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ def _folder_of(record: RunRecord) -> Path:
     return record.settings.workspace.resolve()
 
 
-# ---------------------------------------------------------------- doing it
+# ---------------------------------------------------------------- merging
 
 
 async def _workspace(source: _Source) -> SnapshotWorkspace:

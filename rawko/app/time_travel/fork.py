@@ -116,7 +116,7 @@ async def fork(
         return await _begin(past, made, folder, tree, files, plan)
 
 
-# ---------------------------------------------------------------- what it is
+# ---------------------------------------------------------------- the plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ def _forced(record: RunRecord, tree: ReplayTree, snapshot: dict[str, Any], agent
     return {**snapshot, "external": waiting, "seq": seq}
 
 
-# ---------------------------------------------------------------- its folder
+# ---------------------------------------------------------------- the folder
 
 
 def _folder(record: RunRecord, run: str, into: Path | None) -> Path:

@@ -88,7 +88,7 @@ class Rewound:
         }
 
 
-# ---------------------------------------------------------------- going back
+# ---------------------------------------------------------------- rewinding
 
 
 async def rewind(
@@ -197,7 +197,7 @@ def question_of(tree: ReplayTree) -> dict[str, Any] | None:
     return None
 
 
-# ---------------------------------------------------------------- reports of ends that were left behind
+# ---------------------------------------------------------------- stored reports
 
 
 def _kept_report(record: RunRecord, step: int) -> dict[str, Any] | None:

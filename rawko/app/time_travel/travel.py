@@ -73,7 +73,7 @@ async def fork(
     model: str | None = None,
     into: Path | None = None,
 ) -> Forked:
-    """Make a run of its own from a step; see `forking.fork`."""
+    """Make a new run from a step; see `forking.fork`."""
     return await forking.fork(Address.parse(address), current, Changes(task, agent, model), into=into)
 
 

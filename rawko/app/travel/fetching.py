@@ -115,7 +115,7 @@ def _drop_half_made(state: Path, workspace: Path) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-# ---------------------------------------------------------------- what the store has
+# ---------------------------------------------------------------- packs
 
 
 def _take(run: str, packs: PackStore, state: Path, old: Path) -> Head:

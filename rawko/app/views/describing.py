@@ -116,7 +116,7 @@ def _assigned(row: Row, name: str) -> Any:
     return found[-1] if found else None
 
 
-# ---------------------------------------------------------------- what ended
+# ---------------------------------------------------------------- ended invocations
 
 
 def _model(row: Row) -> Description:

@@ -108,7 +108,7 @@ class Machines:
         """Active states of each machine, by path."""
         return {path: machine.configuration for path, machine in self._known.items() if machine.configuration}
 
-    # ------------------------------------------------------------ as a whole
+    # ------------------------------------------------------------ from a snapshot
 
     def load(self, snapshot: Mapping[str, Any]) -> None:
         """Replace all known state by that of a snapshot of the machines."""
@@ -127,7 +127,7 @@ class Machines:
             for one in machine.get("invocations") or ():
                 known.begun[one["id"]] = Begun(one["id"], one["src"], float(one["started"]), None)
 
-    # ------------------------------------------------------------ by rows
+    # ------------------------------------------------------------ from rows
 
     def take(self, row: StepRecord) -> None:
         """Update the known state with a row."""

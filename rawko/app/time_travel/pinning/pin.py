@@ -108,7 +108,7 @@ def _title(past: Past, moment: _Moment) -> str:
     return f"{states} {cause} ({past.record.run}@{moment.record.seq})"
 
 
-# ---------------------------------------------------------------- what was
+# ---------------------------------------------------------------- given lines
 
 
 def _givens(moment: _Moment) -> list[Line]:
@@ -155,7 +155,7 @@ def _leaves(chart: Chart, configuration: Sequence[str]) -> list[str]:
     return [state.name for state in chart if state.name in active and not active.intersection(state.children)]
 
 
-# ---------------------------------------------------------------- what happened
+# ---------------------------------------------------------------- the when line
 
 
 def _when(moment: _Moment) -> Line | None:
@@ -189,7 +189,7 @@ def _delay_s(moment: _Moment, event: str) -> float:
     raise ConfigError(f"the timer {event!r} does not run in the states of this step; it cannot be pinned")
 
 
-# ---------------------------------------------------------------- what came of it
+# ---------------------------------------------------------------- then lines
 
 
 def _expected(moment: _Moment, seen: Scene) -> list[Line]:
