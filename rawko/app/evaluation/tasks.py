@@ -198,7 +198,9 @@ def _leads_out(target: Path, depth: int) -> bool:
     """Whether a link could lead out of a copy of its folder, for any place of the copy.
 
     An absolute target would lead from the copy back into the task. `..` after a name could climb from the target of
-    another link. A link without both leads to a place inside the folder.
+    another link. A link without both leads to a place inside the folder. For the link `sub/link`, of depth 1:
+
+        ../x.txt    stays inside    ../../x.txt, a/../../x.txt, /x.txt    lead out
 
     Args:
         depth: Number of folders between the root and the link.

@@ -168,7 +168,11 @@ def _shipped(name: str) -> AgentsChart:
 
 
 def seat(chart: Chart, *actors: str) -> frozenset[str]:
-    """The states that are certainly active where one of some actors runs: common to all states that invoke it."""
+    """The states that are certainly active where one of some actors runs: common to all states that invoke it.
+
+    `run` is invoked in root/a/b and in root/a/c    {root, a}: either b or c is active, too
+    `run` is invoked in root/a/b alone              {root, a, b}
+    """
     of = AgentsChart(chart, NO_BOUNDS)
     seats = [frozenset((one.state, *chart.ancestors(one.state))) for one in of.invocations(actors)]
     return frozenset.intersection(*seats) if seats else frozenset()

@@ -3,6 +3,9 @@
 A message is a file in the run's folder, written atomically, read in order and removed once the machine has taken it. So
 a sender needs no process id and no signal: the run's process may be in another container, or may have ended and its id
 been reused. The reply to an override is a file beside it, which the sender reads and removes.
+
+    runs/RUN/mail/01769850000000000000-3fa9c2d1.json     {"kind": "skip", "who": "ada", "text": "", "question": null}
+    runs/RUN/mail/01769850000000000000-3fa9c2d1.reply    {"receipt": "taken", "state": ["selecting"], "why": ""}
 """
 
 from __future__ import annotations

@@ -269,7 +269,11 @@ class Past:
 
 
 def _captures_at_work(rows: Sequence[StepRecord]) -> set[tuple[str, str]]:
-    """Captures that some rows start and do not end: actor, and name of the event that ends the capture."""
+    """Captures that some rows start and do not end: actor, and name of the event that ends the capture.
+
+    row 41  root starts `capture_snapshot` as "snap"                           {("root", "done.invoke.snap")}
+    row 42  event done.invoke.snap or error.invoke.snap, a stop, or a jump     {}
+    """
     waited: set[tuple[str, str]] = set()
     for row in rows:
         if jump_of(row) is not None:
