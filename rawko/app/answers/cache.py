@@ -1,5 +1,4 @@
-"""The arbiter's cache of a run: looks decisions up by their question in the state folder's store, and counts the
-hits."""
+"""The arbiter's cache of a run: looks up decisions by question in the state folder's store; counts hits."""
 
 from __future__ import annotations
 
@@ -23,8 +22,7 @@ _PLAYED: Final = ("scripted", "cassette")
 
 
 def server_of(settings: Settings) -> str:
-    """Hash of the server that answers, as a part of a question's key: another server may answer an equal question
-    otherwise."""
+    """Hash that identifies the server in a question's key, since servers may answer the same question differently."""
     said: list[str] = [settings.provider]
     if settings.provider in _PLAYED:
         played = str(settings.scenario if settings.provider == "scripted" else settings.cassette)

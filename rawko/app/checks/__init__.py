@@ -1,2 +1,1 @@
-"""Checks of a run's files before it delivers them: commands that must pass, and evidence that an agent's task is
-done."""
+"""Checks of a run's files before their delivery: commands that must pass, and evidence for an agent's claim."""

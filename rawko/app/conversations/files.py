@@ -1,5 +1,4 @@
-"""Finds files of a workspace that a task can name, as the tool `glob` lists them: without files that .gitignore
-excludes."""
+"""Finds files of a workspace that a task can name, as the tool `glob` lists them: without git-ignored files."""
 
 from __future__ import annotations
 

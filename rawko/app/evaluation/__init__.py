@@ -1,2 +1,1 @@
-"""Evaluation: an agent attempts tasks with checks, several times each; results are counted, and a stop can be
-resumed."""
+"""Evaluation: an agent attempts tasks with checks, several times each; can be stopped and resumed."""

@@ -211,8 +211,7 @@ class Evaluation:
         return range(1, self.attempts + 1)
 
     def _run(self, parts: AttemptParts, name: str) -> str:
-        """The id of an attempt's run; a new one where the model refused every call of the last, because of its key for
-        example."""
+        """The id of an attempt's run; a new one where the model refused every call of the last (a wrong key, say)."""
         for number in count(1):
             run = lane_run(parts.notes.name, name if number == 1 else f"{name}_{number}")
             if not has_record(self.settings, run) or not was_refused(read_record(run, self.settings)):

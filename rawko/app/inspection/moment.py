@@ -14,8 +14,7 @@ from rawko.interpreter.data.values import thaw
 
 
 async def step_detail(past: Past, step: int) -> dict[str, Any]:
-    """The explanation of a step: event, receipt, candidates with the values that their guards read, context, effects,
-    files.
+    """The explanation of a step: event, receipt, candidates and values that guards read, context, effects, files.
 
     Raises:
         ConfigError: There is no such step, or the journal cannot be read.

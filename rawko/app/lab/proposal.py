@@ -109,8 +109,7 @@ def _best(findings: Sequence[Finding]) -> tuple[Finding | None, str]:
 
 
 def _agrees(finding: Finding, unchanged: Finding) -> bool:
-    """Whether a variant agrees with the recorded decisions as often as the unchanged questions of the same
-    decisions."""
+    """Whether a variant agrees with the recorded decisions as often as the unchanged questions for them do."""
     places = {place_of(one) for one in finding.answers}
     before = [one.is_same for one in unchanged.answers if place_of(one) in places]
     return bool(before) and finding.same * len(before) >= sum(before) * len(finding.answers)

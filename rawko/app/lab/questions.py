@@ -75,8 +75,7 @@ class RunQuestions:
         return self._question(decision, variant, variant.model or self._model_of(decision))
 
     def _model_of(self, decision: Decision) -> str:
-        """The model that made the decision, if it can be asked: the run may have fallen back to another provider's
-        model."""
+        """The model that made the decision, if it can be asked: it may be a fallback of another provider."""
         instead = decision.given.get("instead") or {}
         is_here = instead.get("provider") in (None, self._provider) and self._provider != "scripted"
         return instead["model"] if instead and is_here else self._asked_model

@@ -75,11 +75,10 @@ class Adoption:
         return {"snapshot": (await self._or_halt(self._workspace.capture(str(thaw(given)["label"])))).to_json()}
 
     async def plan_adoption(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The result that `bring_in` would have: {changes, changed, conflicts, conflicting, is_refused, safety, now,
-        shown}.
+        """Report what `bring_in` would do, as `{changes, changed, conflicts, conflicting, is_refused, ...}`.
 
         `changed` and `conflicting` are the numbers of paths, `changes` and `conflicts` name the first of them; `shown`
-        is text for a person.
+        is text for a person, `safety` the snapshot before, `now` the one after a merge.
 
         Raises:
             ActorFailed: The files of the lane or of the folder cannot be read.
@@ -197,8 +196,7 @@ class Adoption:
 
 
 def no_adoption() -> Bindings:
-    """The actors of a machine that is only inspected, or resumed only to be cancelled: they wait until they are
-    cancelled."""
+    """The actors of a machine that is only inspected, or resumed only to be cancelled: they wait forever."""
 
     async def wait(given: Any) -> Any:
         await asyncio.Event().wait()

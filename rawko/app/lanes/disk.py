@@ -12,7 +12,7 @@ from typing import Final
 PERIOD_S: Final = 1.0
 """Shortest time between two measurements, in seconds; after a slow measurement the pause is longer."""
 _SHARE: Final = 20
-"""A measurement may take one part in so many of the pause after it."""
+"""Shortest pause after a measurement, as a multiple of the measurement's duration."""
 
 
 def bytes_in(folders: Sequence[Path]) -> int:

@@ -1,5 +1,4 @@
-"""The parent run as its lanes see it: its settings, its state, its callbacks, and the function that makes a lane's
-run."""
+"""The parent run as its lanes see it: settings, state, callbacks, and the function that makes a lane's run."""
 
 from __future__ import annotations
 

@@ -260,8 +260,7 @@ class Lanes:
 
 
 async def _in_thread(make: Callable[..., None], *given: Any) -> None:
-    """Run a function with an argument `is_stopped` in a thread; a cancellation waits until the function has
-    returned."""
+    """Run a function with an argument `is_stopped` in a thread; a cancellation waits until it has returned."""
     stop = threading.Event()
     making = asyncio.ensure_future(asyncio.to_thread(make, *given, is_stopped=stop.is_set))
     try:

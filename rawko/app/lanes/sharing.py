@@ -28,8 +28,7 @@ class SharingStopped(Exception):
 
 
 def shared_paths(workspace: Path, patterns: Sequence[str]) -> Iterator[str]:
-    """Relative paths that match the patterns; a matching folder stands for all that is in it. Links are not
-    followed."""
+    """Relative paths that match the patterns, without the content of matching folders. Links are not followed."""
     if not patterns:
         return
     named = re.compile("|".join(f"(?:{rule_regex(pattern)})" for pattern in patterns))

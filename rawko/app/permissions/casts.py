@@ -96,8 +96,7 @@ class Casts:
         return own or tuple(name for name in agents if self.chart_of(name).has(TOOL)) or tuple(agents)
 
     def agents_of(self, invoke: Invoke) -> tuple[str, ...]:
-        """The agents that an invocation of the examined chart may run; all, where neither chart nor bounds file names
-        them.
+        """The agents that an invocation of the examined chart may run; all where chart and bounds file name none.
 
         Raises:
             ConfigError: The bounds file names an unknown agent.

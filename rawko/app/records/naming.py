@@ -107,8 +107,7 @@ def _ambiguous(what: str, found: Iterable[str], current: Settings) -> ConfigErro
 
 
 def _is_asked_for(record: RunRecord, meant: Meant) -> bool:
-    """Whether a command may choose the run without a name: no lanes; to answer, lanes too, but no run whose lane
-    asks."""
+    """Whether a command may choose the run: no lane; to answer also a lane, but not the run above it."""
     if meant == "answer":
         return ((record.report or {}).get("question") or {}).get("run") is None
     return not lane_depth(record.run)

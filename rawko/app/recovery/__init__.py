@@ -2,5 +2,5 @@
 
 `consistency` judges data that `reading` has read; `last_tool` notes beside the journal how far a run has come;
 `setback` sets the files back to the state that the journal knows. The `halting` modules stop a run on a fault of the
-machine that it runs on.
+computer that it runs on.
 """

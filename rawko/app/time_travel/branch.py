@@ -87,8 +87,7 @@ async def branch(
 
 
 def _repository(record: RunRecord, current: Settings) -> tuple[Repository, Path]:
-    """The repository of the run's workspace, and the workspace; for a fork whose workspace has none, those of its
-    origin."""
+    """The repository of the run's workspace, and the workspace; for a fork without one, those of its origin."""
     if shutil.which("git", path=current.environ.get("PATH")) is None:
         raise ConfigError("a branch is written by the program 'git', which is not on the PATH")
     origin = record
@@ -217,8 +216,7 @@ def _hex(file: File) -> bytes:
 
 
 def _kept(repository: Repository, files: Snapshot, entries: Mapping[bytes, tuple[bytes, bytes]]) -> bytes:
-    """Base entries that the snapshot does not cover: submodules, files that are not checked out, files that it
-    skipped."""
+    """Base entries that the snapshot does not cover: submodules, files not checked out, files that it skipped."""
     if not entries:
         return b""
     told = repository.git("ls-files", "-z", "-t")  # of the user's index: only read

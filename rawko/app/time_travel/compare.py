@@ -157,8 +157,7 @@ def _files(past: Past, before: Snapshot, after: Snapshot) -> dict[str, Any]:
 
 
 def _conversation(before: ReplayTree, after: ReplayTree) -> Iterator[tuple[str, AgentMessage]]:
-    """Messages that only one side has, found by a sequence diff, since a fork may repeat messages of the original
-    later."""
+    """Messages that only one side has, by a sequence diff: a fork may repeat messages of the original later."""
     old, new = conversation_of(before), conversation_of(after)
     one, two = ([json.dumps(said.to_json(), sort_keys=True) for said in side] for side in (old, new))
     for kind, start, end, first, last in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():

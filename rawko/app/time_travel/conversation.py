@@ -48,8 +48,7 @@ def _said(item: Any, agent: str) -> AgentMessage:
 
 
 def agent_at_work(tree: ReplayTree) -> dict[str, Any] | None:
-    """The context of the agent that is running for an orchestrator; None where none is, or where an agent runs
-    alone."""
+    """The context of the agent that is running for an orchestrator; None for none, or an agent alone."""
     for path, machine in tree.root.walk():
         if path != "root" and machine.interpreter.context.get("messages") is not None:
             context: dict[str, Any] = machine.interpreter.snapshot()["context"]

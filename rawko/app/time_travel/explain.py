@@ -129,8 +129,7 @@ def _choice_json(choice: Choice) -> dict[str, Any]:
 
 
 def _seen(value: Any) -> Any:
-    """A value that a guard read; a long list as its length and last item, since a guard may read the whole
-    conversation."""
+    """A value that a guard read; of a long list (the conversation, say) the length and the last item."""
     told = thaw(value)
     if isinstance(told, list) and len(told) > MAX_SEEN_ITEMS:
         return {"items": len(told), "last": told[-1]}

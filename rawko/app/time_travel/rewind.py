@@ -172,8 +172,7 @@ def notes_after(target: Mapping[str, Any] | None, latest: Mapping[str, Any] | No
 
 
 def _report(record: RunRecord, tree: ReplayTree, step: int) -> dict[str, Any]:
-    """The run's report after a rewind: the stored report of that step if the run ended there, else the outcome
-    "rewound"."""
+    """The run's report after a rewind: the stored one if the run ended at that step, else outcome "rewound"."""
     if (ended := _kept_report(record, step)) is not None:
         return ended
     return {
@@ -326,8 +325,7 @@ async def _undo(workspace: SnapshotWorkspace, safety: Snapshot) -> None:
 
 
 async def _append(record: RunRecord, intent: Intent, journal: Journal, files: str) -> int:
-    """Append the row that makes the rewind count, unless a killed process has written it already; returns its
-    number."""
+    """Append the row that makes the rewind count, unless a killed process has written it; returns its number."""
     last = await journal.last_seq(record.run)
     if last > intent.came_from:  # `finish` has checked that it is this row
         return last

@@ -91,8 +91,7 @@ def _answers(asked: Sequence[str], folder: Path, environ: Mapping[str, str], *, 
 
 
 def own_programs(repository: Repository) -> tuple[Item, ...]:
-    """Filter programs that the repository's own configuration, not the user's, lets git run on the files of a
-    commit."""
+    """Filter programs that the repository's own configuration, not the user's, sets for files of a commit."""
     try:
         told = repository.git("config", "--null", "--show-scope", "--get-regexp", _FILTERS)
     except GitError:

@@ -255,8 +255,7 @@ def _records(state: Path) -> Iterator[Path]:
 
 
 def _placed(value: Any, moved: Mapping[str, str]) -> Any:
-    """JSON in which moved paths are replaced: each text that equals one of them, or lies below it or its
-    `PATH.lanes`.
+    """JSON with moved paths replaced: in each text that equals one, or lies below one or its `PATH.lanes`.
 
     moved {"/a/w": "/b/w"}:    "/a/w/x" -> "/b/w/x"    "/a/w.lanes/r" -> "/b/w.lanes/r"    "/a/words" stays
     """

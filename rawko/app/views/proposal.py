@@ -81,8 +81,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _text_of(path: str, workspace: Path) -> str | None:
-    """The text of a file in the workspace; None where it is missing, no text, too large, or outside of the
-    workspace."""
+    """The text of a file in the workspace; None where it is missing, no text, too large, or elsewhere."""
     try:
         root = workspace.resolve()
         file = (root / path).resolve()

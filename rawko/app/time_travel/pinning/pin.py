@@ -112,8 +112,7 @@ def _title(past: Past, moment: _Moment) -> str:
 
 
 def _givens(moment: _Moment) -> list[Line]:
-    """The lines for the state before the step: active states, input, and each context field that is not at its
-    default."""
+    """The lines for the state before the step: active states, input, and context fields not at their default."""
     machine = moment.machine
     snapshot = machine.snapshot()
     try:

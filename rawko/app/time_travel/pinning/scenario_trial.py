@@ -61,8 +61,7 @@ def _holds(target: Target, lines: Sequence[Line]) -> bool:
 
 
 def fitted(target: Target, given: Sequence[Line], when: Sequence[Line], then: Sequence[Line]) -> list[Line]:
-    """All lines that hold for the target. For a target without functions, expectations that only actions fulfil are
-    left out.
+    """All lines that hold for the target; without its functions, expectations that need actions are left out.
 
     Raises:
         ConfigError: The target reaches other states, calls other actions, or ends differently.
