@@ -200,7 +200,7 @@ class TestActor:
             ContractMistake: The machine was made without `coverage`.
         """
         if self._coverage is None:
-            raise ContractMistake("what this machine covers is not counted: give it a Coverage")
+            raise ContractMistake("the coverage of this machine is not counted: make it with coverage=Coverage(chart)")
         return self._coverage
 
     @property

@@ -171,7 +171,7 @@ async def _create_equals_stream(harness: Harness) -> None:
     assert (streamed.stop_reason, streamed.usage) == (created.stop_reason, created.usage)
 
 
-async def _usage_is_told(harness: Harness) -> None:
+async def _usage_is_complete(harness: Harness) -> None:
     usage = Usage(input_tokens=5, output_tokens=9, cache_read_tokens=100, cache_write_tokens=20, calls=1)
     async with harness.provider([Play(text="ok", usage=usage)]) as provider:
         done = await _done(provider)
@@ -179,7 +179,7 @@ async def _usage_is_told(harness: Harness) -> None:
     assert done.model
 
 
-async def _thinking_is_kept(harness: Harness) -> None:
+async def _thinking_keeps_its_signature(harness: Harness) -> None:
     async with harness.provider([Play(thinking="First this,\nthen that.", text="Done.")]) as provider:
         events = await _collect(provider)
     pieces = [event.text for event in events if isinstance(event, ThinkingDelta)]
@@ -228,7 +228,7 @@ async def _closing_aborts(harness: Harness) -> None:
         assert (await _done(provider)).message.text == "next"
 
 
-async def _timeout_is_kept(harness: Harness) -> None:
+async def _timeout_ends_the_call(harness: Harness) -> None:
     request = replace(_REQUEST, timeout_ms=50)
     async with harness.provider([Play(text="late", delay_ms=60_000)] * 2) as provider:
         for ask in (_done, _collect):
@@ -293,13 +293,13 @@ PROVIDER_CONTRACTS: tuple[Contract, ...] = (
     Contract("P-03", "text deltas joined are the message's text, character by character", _text_is_whole),
     Contract("P-04", "tool calls keep names and inputs; ids are unique and fit the wire", _tool_calls_are_whole),
     Contract("P-05", "create returns the event with which stream ends", _create_equals_stream),
-    Contract("P-06", "usage is complete, cache reads and writes included (C-34)", _usage_is_told),
-    Contract("P-07", "thinking is streamed and kept with its signature (C-35)", _thinking_is_kept),
+    Contract("P-06", "usage is complete, cache reads and writes included (C-34)", _usage_is_complete),
+    Contract("P-07", "thinking is streamed and kept with its signature (C-35)", _thinking_keeps_its_signature),
     Contract("P-08", "a failure has code, category, status and retry-after (C-18)", _failures_have_fields),
     Contract("P-09", "one call makes one attempt (C-24)", _one_call_is_one_try),
     Contract("P-10", "a failure in the middle of a stream comes after the streamed events", _fails_in_the_middle),
     Contract("P-11", "closing a stream ends its call; the provider stays usable", _closing_aborts),
-    Contract("P-12", "timeout_ms limits the whole call", _timeout_is_kept),
+    Contract("P-12", "timeout_ms limits the whole call", _timeout_ends_the_call),
     Contract("P-13", "cancelling the caller raises a cancellation", _cancelling_cancels),
     Contract("P-14", "a decision's text is returned as the model wrote it (C-39)", _decisions_come_as_text),
     Contract("P-15", "an answer survives JSON and can be sent back (C-35)", _answers_can_go_back),

@@ -141,7 +141,7 @@ async def _specs_are_valid(bench: Bench) -> None:
             _require(schema.get("additionalProperties") is False, f"{spec.name} accepts unknown fields in silence")
 
 
-async def _access_is_kept(bench: Bench) -> None:
+async def _only_own_tools_run(bench: Bench) -> None:
     call = bench.call("write", file_path="a.txt", content="a")
     for access in (ToolAccess(blocked=("write",)), ToolAccess(allowed=("read", "glob"))):
         async with bench.toolbox(access=access) as toolbox:
@@ -188,7 +188,7 @@ async def _asking_needs_a_yes(bench: Bench) -> None:
     _require("a.txt" not in bench.files(), "a call ran without approval")
 
 
-async def _approvals_are_kept(bench: Bench) -> None:
+async def _approvals_have_their_scope(bench: Bench) -> None:
     async with bench.toolbox(assume_yes=False) as toolbox:
         once = bench.call("write", file_path="a.txt", content="a")
         toolbox.approve(AGENT, once, "once")
@@ -205,7 +205,7 @@ async def _approvals_are_kept(bench: Bench) -> None:
         _require(toolbox.check(AGENT, other).decision == "allow", "'always' does not cover all tools")
 
 
-async def _deny_stands(bench: Bench) -> None:
+async def _deny_rules_override_approvals(bench: Bench) -> None:
     rules = ("deny write(secrets/**)", "deny bash(git push*)")
     async with bench.toolbox(rules=rules) as toolbox:
         for call in (
@@ -233,7 +233,7 @@ async def _reading_touches_nothing(bench: Bench) -> None:
     _require(bench.files() == before, "reading changed the workspace")
 
 
-async def _writing_says_what(bench: Bench) -> None:
+async def _writing_tools_report_paths(bench: Bench) -> None:
     async with bench.toolbox() as toolbox:
         outcome = await toolbox.run(AGENT, bench.call("write", file_path="new/./x/../a.txt", content="one\n"))
         _require(outcome.is_error and not (bench.root / "new").exists(), "'..' out of a folder that does not exist")
@@ -283,7 +283,7 @@ async def _own_folders_are_read_only(bench: Bench) -> None:
     _require(bench.files() == before, "a read-only folder was written")
 
 
-async def _commands_tell_their_end(bench: Bench) -> None:
+async def _commands_report_exit_code_and_folder(bench: Bench) -> None:
     async with bench.toolbox() as toolbox:
         good = await toolbox.run(AGENT, bench.call("bash", command="echo fine"))
         _require(good.exit_code == 0 and not good.is_error and "fine" in good.content, repr(good))
@@ -352,19 +352,23 @@ async def _never_raises(bench: Bench) -> None:
 TOOLBOX_CONTRACTS: tuple[Contract, ...] = (
     Contract("T-01", "specs: the ordinary tools, in a stable order, no control tools", _specs_are_stable),
     Contract("T-02", "specs: names, descriptions and closed JSON Schemas that a model accepts", _specs_are_valid),
-    Contract("T-03", "an agent sees and runs only its own tools", _access_is_kept),
+    Contract("T-03", "an agent sees and runs only its own tools", _only_own_tools_run),
     Contract("T-04", "an unknown tool is answered with the nearest name and the list", _unknown_tools_are_named),
     Contract(
         "T-05", "an invalid input is answered with field, found and expected, and nothing runs", _inputs_are_checked
     ),
     Contract("T-06", "a call that asks does not run without approval, whatever the caller does", _asking_needs_a_yes),
-    Contract("T-07", "approvals cover one call, one tool, or all calls, and no more", _approvals_are_kept),
-    Contract("T-08", "a deny rule overrides every approval, and is named", _deny_stands),
+    Contract("T-07", "approvals cover one call, one tool, or all calls, and no more", _approvals_have_their_scope),
+    Contract("T-08", "a deny rule overrides every approval, and is named", _deny_rules_override_approvals),
     Contract("T-09", "tools that read run without approval and write nothing", _reading_touches_nothing),
-    Contract("T-10", "tools that write name the written paths; those of a command are unknown", _writing_says_what),
+    Contract(
+        "T-10", "tools that write report the written paths; those of a command are unknown", _writing_tools_report_paths
+    ),
     Contract("T-11", "no path leads outside the workspace", _nothing_leads_outside),
     Contract("T-12", ".git and .rawko are read-only, and not listed", _own_folders_are_read_only),
-    Contract("T-13", "a command's exit code is reported, and its folder carried over", _commands_tell_their_end),
+    Contract(
+        "T-13", "a command's exit code is reported, and its folder carried over", _commands_report_exit_code_and_folder
+    ),
     Contract("T-14", "cancelling stops a command's whole process group", _cancelling_stops_processes),
     Contract("T-15", "a hostile input gets an answer, never an exception", _never_raises),
 )

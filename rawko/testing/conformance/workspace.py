@@ -269,7 +269,7 @@ async def _closes_twice(harness: Harness) -> None:
         await _refusal(workspace.capture("late"))
 
 
-async def _a_step_tells_of_its_files(harness: Harness) -> None:
+async def _step_changes_compare_with_a_first_tree(harness: Harness) -> None:
     async with harness.workspace() as workspace:
         _write(workspace, "kept", b"1\n")
         _write(workspace, "back", b"1\n")
@@ -307,7 +307,7 @@ WORKSPACE_CONTRACTS: tuple[Contract, ...] = (
         "W-10", "ignored files stay out, except those that a tool reports", _ignored_files_stay_out_unless_reported
     ),
     Contract("W-11", "a .git is neither captured nor written", _git_is_left_alone),
-    Contract("W-12", "contents are exact, whatever the attributes say", _contents_are_exact),
+    Contract("W-12", "contents are exact; attributes of git do not change them", _contents_are_exact),
     Contract(
         "W-13", "a request that cannot be carried out raises a WorkspaceError", _bad_requests_are_workspace_errors
     ),
@@ -315,6 +315,10 @@ WORKSPACE_CONTRACTS: tuple[Contract, ...] = (
     Contract("W-15", "concurrent calls are all answered", _calls_at_once_are_all_answered),
     Contract("W-16", "trees outlive the adapter that captured them (C-52)", _trees_outlive_the_adapter),
     Contract("W-17", "closing twice is safe, and nothing is captured afterwards", _closes_twice),
-    Contract("W-18", "a step tells what its files have come to since a first tree", _a_step_tells_of_its_files),
+    Contract(
+        "W-18",
+        "step_changes compares the paths that a step wrote with a first tree",
+        _step_changes_compare_with_a_first_tree,
+    ),
 )
 """All contracts, in order."""
