@@ -75,7 +75,7 @@ def _inputs(lab: Laboratory) -> Iterator[str]:
     if changed := lab.fits.get("changed"):
         yield (
             f"{changed} of {len(lab.decisions)} questions are not those that were sent: templates, model or rawko have "
-            "changed since; the unchanged row tells what that alone does"
+            "changed since; the row 'unchanged' shows the effect of that"
         )
     if unknown := lab.fits.get("unknown"):
         yield f"of {unknown} questions it is not known whether they are those that were sent: an earlier version ran"

@@ -112,7 +112,7 @@ class _ScenarioWriter:
         *before, (last, outcome) = finding.way
         self.tell_steps(before)
         if outcome.problem == ROUND:
-            raise NoScenario("its last step goes on as long as data lets it")
+            raise NoScenario("its last step repeats as long as the data allows")
         if outcome.problem:
             self._answer(outcome)
             if last.kind == "start":

@@ -44,7 +44,7 @@ def print_explanation(told: Explanation, stream: TextIO) -> None:
             for line in found:
                 print(fitted(f"  {visible_line(line)}", stream), file=stream)
     if told.problem:
-        print(f"\n{paint('not told: how it was chosen', 'yellow')}\n  {visible(told.problem)}", file=stream)
+        print(f"\n{paint('unknown: how it was chosen', 'yellow')}\n  {visible(told.problem)}", file=stream)
 
 
 def _sections(told: Explanation) -> Iterator[tuple[str, Iterator[str]]]:

@@ -197,7 +197,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "rewind": Command("back to a step, conversation and files together", "[K | RUN@K]", _rewind),
     "fork": Command("go on from a step in a folder of its own", "[K] [TASK]", _fork),
     "resume": Command("go on with a task that waits or was interrupted", "", lambda session, _: session.go_on()),
-    "cancel": Command("end such a task where it stands", "", lambda session, _: session.cancel()),
+    "cancel": Command("cancel such a task", "", lambda session, _: session.cancel()),
     "cost": Command("tokens, cost and time of each task", "", _cost),
     "runs": Command("all runs of the folder", "", _runs),
     "quit": Command("leave; rawko --continue comes back", "", _quit),

@@ -42,7 +42,7 @@ async def rewind(dialogs: DecisionDialogs) -> None:
             lines.append(((f"  … {len(back.changes) - MAX_FILES} more", "dim"),))
     else:
         lines += dialogs.lines_of("The files of the last snapshot stay as they are.")
-    lines += dialogs.lines_of("Edits that are in no snapshot are kept as one first.")
+    lines += dialogs.lines_of("Edits that are in no snapshot are saved as a snapshot first.")
     if await dialogs.confirmed(f"Set the run back to step {number}?", lines):
         dialogs.show_result(await dialogs.act.rewind(dialogs.run, number))
 
@@ -63,7 +63,7 @@ async def pin(dialogs: DecisionDialogs) -> None:
     text = await dialogs.act.pin(dialogs.run, number)
     lines: list[CellLine] = [((line, "code"),) for line in wrapped(visible(text).rstrip("\n"), dialogs.width)]
     lines.append(((" ", ""),))
-    lines += dialogs.lines_of("Into which .feature file? Its chart stands beside it, or is put there.", "strong")
+    lines += dialogs.lines_of("Into which .feature file? The chart is copied beside it where it is missing.", "strong")
     title = f"Step {number} as a scenario"
     told = await dialogs.show(Ask(title, lines, kind="pin", given=_feature(dialogs, number), verb="writes it"))
     if told is not None:

@@ -235,7 +235,7 @@ def test_a_replay_says_what_comes_out_otherwise(rawko: Shell) -> None:
     assert rawko("replay", run, "--json", "--trust").report["step"] == 2
     shown = rawko("show", f"{run}@2")
     assert shown.code == 0
-    assert "not told: how it was chosen" in shown.out
+    assert "unknown: how it was chosen" in shown.out
     assert "--bindings MODULE" in shown.out
     assert 'summary: null → "Hello"' in shown.out, "what was recorded is still told"
     assert "cannot be brought back" in rawko("rewind", f"{run}@2", "--trust").err

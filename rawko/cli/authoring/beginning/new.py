@@ -191,7 +191,7 @@ _KINDS: Final[Mapping[str, Callable[[str], Mapping[Path, str]]]] = {
     "agent": _agent,
     "machine": machine_files,
 }
-_ALONE: Final = "A project with agents of its own has these alone: rawko init writes the built-in ones beside it"
+_ALONE: Final = "A project with its own agents has no others: rawko init adds the built-in agents"
 _NEXT: Final = {
     "chart": ("next: rawko test {name}.yaml; rawko simulate {name}.yaml",),
     "agent": (f'next: rawko run "TASK" --agent {{name}}. {_ALONE}',),
