@@ -64,7 +64,7 @@ async def receipt(run: str, current: Settings) -> Receipt:
     side = await read_side(run, current)
     report = read_record(run, current).report
     if report is None:
-        raise ConfigError(f"run {run!r} has not ended, so it claims nothing yet; `rawko show {run}` says how it stands")
+        raise ConfigError(f"run {run!r} has not ended, so it claims nothing yet; `rawko show {run}` shows its state")
     async with open_past(run, current) as past:
         review = await _review(past)
         snapshots = past.snapshots()

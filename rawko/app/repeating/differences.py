@@ -28,7 +28,7 @@ def differences(record: RunRecord) -> Iterator[str]:
     for agent, names in record.tools.items():
         gone = sorted(set(names) - set(have.get(agent, ())))
         if gone:
-            yield f"agent {agent!r} has these tools no more: {', '.join(gone)}"
+            yield f"agent {agent!r} no longer has these tools: {', '.join(gone)}"
     yield from _files(record)
 
 

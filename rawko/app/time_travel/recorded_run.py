@@ -131,7 +131,7 @@ class Past:
         try:
             return ReplayTree(self.record.run, chart, bindings, given, is_exact=is_exact, charts=charts, **options)
         except BindingError as error:
-            problem = f"run {self.record.run!r}: the chart that it was recorded with names what is not bound any more"
+            problem = f"run {self.record.run!r}: its recorded chart names functions that are no longer bound"
             raise ConfigError(f"{problem}: {error}") from error
 
     async def machines_at(self, step: int, make: MachineMaker | None = None) -> ReplayTree:

@@ -35,7 +35,7 @@ async def told_changes(
         known = None if lost is None else lost.target.tree
         return await changes_since(run, settings, workspace, tree, known)
     except WorkspaceError as error:
-        notes.append(f"what was changed since run {run} cannot be told: {error.message}")
+        notes.append(f"the files that were changed since run {run} cannot be read: {error.message}")
         return None
 
 

@@ -75,7 +75,7 @@ async def pin(past: Past, step: int, target: Target | None = None, *, gives_guar
     seen = watch(moment.own, [*given, *when])
     if tuple(seen.actor.configuration) != tuple(moment.record.configuration):
         raise ConfigError(
-            f"step {step} cannot be told as a scenario: from its states alone the machine goes to "
+            f"step {step} cannot be written as a scenario: from its states alone the machine goes to "
             f"{{{', '.join(seen.actor.configuration)}}}, in the run it went to "
             f"{{{', '.join(moment.record.configuration)}}} (a history, a timer or the way there decides)"
         )

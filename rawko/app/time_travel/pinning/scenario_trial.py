@@ -49,7 +49,7 @@ def watch(target: Target, lines: Sequence[Line]) -> Scene:
     try:
         return prepared(target, lines)
     except (ContractBroken, ContractMistake) as error:
-        raise ConfigError(f"the step cannot be told as a scenario: {error}") from error
+        raise ConfigError(f"the step cannot be written as a scenario: {error}") from error
 
 
 def _holds(target: Target, lines: Sequence[Line]) -> bool:
