@@ -15,8 +15,8 @@ from types import TracebackType
 from rawko.patterns.exclusions import MAX_FILE_BYTES
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import Conflict, FileChange, Snapshot, StepChange
-from rawko.workspace.capture.full_scan import Looker
-from rawko.workspace.capture.hinted_scan import Toucher
+from rawko.workspace.capture.full_scan import Scanner
+from rawko.workspace.capture.hinted_scan import HintedScanner
 from rawko.workspace.capture.mirror import File, Mirror
 from rawko.workspace.capture.reader import Counters
 from rawko.workspace.capture.stat_index import StatIndex, index_file
@@ -104,17 +104,17 @@ class SnapshotStore:
             self._cleanings = -1  # A cleaning may happen before the first operation locks the store.
             self._objects = Objects(self._repository)
             self._history = History(self._repository, self._objects, run)
-            self._looker = Looker(root, self._objects, excluded=excluded, max_file_bytes=max_bytes)
-            self._toucher = Toucher(self._looker)
+            self._scanner = Scanner(root, self._objects, excluded=excluded, max_file_bytes=max_bytes)
+            self._hinted_scanner = HintedScanner(self._scanner)
             self._modes = Modes(state_dir / f"{run}.modes", state_dir.glob("*.modes"))
             self._owners = Owners(state_dir / f"{run}.owners", state_dir.glob("*.owners"))
-            self._looker.reader.modes, self._looker.reader.owners = self._modes, self._owners
-            self._index = StatIndex(index_file(state_dir, root), self._looker.reader)
+            self._scanner.reader.modes, self._scanner.reader.owners = self._modes, self._owners
+            self._index = StatIndex(index_file(state_dir, root), self._scanner.reader)
             self._restorer = Restorer(root, self._objects, Attributes(self._modes, self._owners))
-            self._checker = Checker(root, self._looker.reader)
+            self._checker = Checker(root, self._scanner.reader)
             self._pending = PendingRestore(state_dir / f"{run}.restore")
             self._mirror: Mirror | None = None
-            self._is_doubtful = True
+            self._needs_full_scan = True
             self._is_open = True
             self._weighed_at: int | None = None
             self._finish_restore()
@@ -162,7 +162,7 @@ class SnapshotStore:
     @property
     def counters(self) -> Counters:
         """Costs of scanning the workspace since the store was opened."""
-        return self._looker.counters
+        return self._scanner.counters
 
     @property
     def last(self) -> Snapshot | None:
@@ -197,23 +197,23 @@ class SnapshotStore:
         with self._workspace_lock.shared(), self._working() as mirror:
             paths = None if touched is None else [to_parts(path) for path in touched]
             # Cleared before the scan: a `doubt` during it holds for the next capture.
-            is_doubtful, self._is_doubtful = self._is_doubtful, False
-            if paths is None or is_doubtful:
+            needs_full_scan, self._needs_full_scan = self._needs_full_scan, False
+            if paths is None or needs_full_scan:
                 self._scan(mirror)
             else:
-                self._toucher.touched(mirror, paths)
+                self._hinted_scanner.scan(mirror, paths)
             return self._commit(mirror, label)
 
     def _scan(self, mirror: Mirror) -> None:
         self._index.load()
-        self._looker.everything(mirror)
+        self._scanner.scan_all(mirror)
         self._index.scanned(mirror)
 
     def _commit(self, mirror: Mirror, label: str, *, is_set_back: bool = False) -> Snapshot:
         tree = mirror.write(self._objects)
         self._modes.flush()
         self._owners.flush()
-        skipped = tuple(to_text(path) for path in sorted(self._looker.skipped))
+        skipped = tuple(to_text(path) for path in sorted(self._scanner.skipped))
         last = self._history.last
         if last is not None and last.tree == tree.hex() and last.skipped == skipped:
             return last.model_copy(update={"label": label})
@@ -258,8 +258,8 @@ class SnapshotStore:
                 path=snapshot.skipped[0],
             )
         with self._workspace_lock.alone(), self._working() as mirror:
-            if self._is_doubtful or not trust:
-                self._is_doubtful = False
+            if self._needs_full_scan or not trust:
+                self._needs_full_scan = False
                 self._scan(mirror)
             safety = self._commit(mirror, f"before restoring {snapshot.label or snapshot.commit[:12]}")
             steps, trees, changes = self._planned(mirror, snapshot)
@@ -267,7 +267,7 @@ class SnapshotStore:
                 return Restoration(changes, safety, None)
             if begin is not None:
                 begin(safety)
-            self._make_so(mirror, snapshot, safety, steps, trees)
+            self._restore_recorded(mirror, snapshot, safety, steps, trees)
             self.row = self.row if row is None else row
             now = self._commit(mirror, f"restored {snapshot.label or snapshot.commit[:12]}", is_set_back=is_set_back)
             self._pending.end()
@@ -302,7 +302,7 @@ class SnapshotStore:
             WorkspaceError: As for `restore`.
         """
         with self._workspace_lock.alone(), self._working() as mirror:
-            self._is_doubtful = False
+            self._needs_full_scan = False
             self._scan(mirror)
             safety = self._commit(mirror, f"before adopting {label}")
             merged = merge(self._repository, self._objects, base, safety, theirs, only=only, prefer=prefer)
@@ -317,7 +317,7 @@ class SnapshotStore:
             target = self._history.add(bytes.fromhex(merged.tree), f"adopted {label}", safety.skipped, row=self.row)
             if begin is not None:
                 begin(safety, target)
-            self._make_so(mirror, target, safety, steps, trees)
+            self._restore_recorded(mirror, target, safety, steps, trees)
             now = self._commit(mirror, target.label)
             self._pending.end()
             return Merging(changes, safety, now, merged.conflicts)
@@ -330,12 +330,12 @@ class SnapshotStore:
         self._checker.check(todo.steps)
         return todo.steps, todo.trees, diff.changes_of(self._repository, self._objects, todo.steps)
 
-    def _make_so(
+    def _restore_recorded(
         self, mirror: Mirror, target: Snapshot, safety: Snapshot, steps: Sequence[Step], trees: Mapping[Parts, bytes]
     ) -> None:
         self._pending.begin(target, safety)
         self._carry_out(steps, mirror, safety)
-        mirror.settle(trees)
+        mirror.set_tree_ids(trees)
 
     def _carry_out(self, steps: Sequence[Step], mirror: Mirror, safety: Snapshot) -> None:
         done: list[Step] = []
@@ -361,7 +361,7 @@ class SnapshotStore:
 
     def doubt(self) -> None:
         """Scan everything at the next capture, whatever its hints: a change may have gone unreported."""
-        self._is_doubtful = True
+        self._needs_full_scan = True
 
     def log(self) -> list[Snapshot]:
         """All snapshots of the run, oldest first."""
@@ -435,7 +435,7 @@ class SnapshotStore:
                 mirror = mirror or self._last_mirror()
                 yield mirror
         except BaseException:
-            self._is_doubtful = True
+            self._needs_full_scan = True
             raise
         self._mirror = mirror
 

@@ -35,7 +35,7 @@ class Place:
     depth: int = 0
 
 
-class Looker:
+class Scanner:
     """Scans one workspace. `hinted_scan` uses the public parts, too.
 
     Args:
@@ -55,15 +55,15 @@ class Looker:
         self.reader = Reader(objects, counters=self.counters, skip=self.skipped.add, max_file_bytes=max_file_bytes)
         self.repositories = Repositories()
 
-    def everything(self, mirror: Mirror) -> None:
+    def scan_all(self, mirror: Mirror) -> None:
         """Update the whole mirror."""
         with self.open_root() as root:
-            self.look_at_all(root, mirror.root)
+            self.scan_root(root, mirror.root)
 
-    def look_at_all(self, root: int, folder: Folder) -> None:
+    def scan_root(self, root: int, folder: Folder) -> None:
         """Update the root folder, and everything beneath it."""
         self.skipped.clear()
-        self._look(root, folder, Place(b"", self.repositories.above(self.root)))
+        self._scan(root, folder, Place(b"", self.repositories.above(self.root)))
 
     @contextmanager
     def open_root(self) -> Iterator[int]:
@@ -83,7 +83,7 @@ class Looker:
                 f"the workspace {str(self.root)!r} cannot be read: {error.strerror}", path=str(self.root)
             ) from error
 
-    def _look(self, descriptor: int, folder: Folder, place: Place) -> bool:
+    def _scan(self, descriptor: int, folder: Folder, place: Place) -> bool:
         """Update a folder; whether anything in it changed."""
         self.counters.scans += 1
         with os.scandir(descriptor) as listing:
@@ -100,16 +100,16 @@ class Looker:
                     self.skipped.add(place.prefix + name)
                 is_changed |= folder.forget(name)
             elif entry.is_dir(follow_symlinks=False):
-                is_changed |= self.look_at_folder(descriptor, folder, place, name)
+                is_changed |= self.scan_folder(descriptor, folder, place, name)
             else:
-                is_changed |= self._look_at_file(descriptor, folder, place, name, entry)
+                is_changed |= self._scan_file(descriptor, folder, place, name, entry)
         for name in missing:
             is_changed |= folder.forget(name)
         if is_changed:
             folder.oid = None
         return is_changed
 
-    def look_at_folder(self, descriptor: int, folder: Folder, place: Place, name: bytes) -> bool:
+    def scan_folder(self, descriptor: int, folder: Folder, place: Place, name: bytes) -> bool:
         """Update a subfolder of an open folder; whether the tree changes."""
         path = place.prefix + name
         was_file = folder.files.pop(name, None) is not None
@@ -135,7 +135,7 @@ class Looker:
         try:
             descriptor = os.open(name, OPEN_FOLDER, dir_fd=parent)
             try:
-                return self._look(descriptor, folder, place)
+                return self._scan(descriptor, folder, place)
             finally:
                 os.close(descriptor)
         except FileNotFoundError:
@@ -146,9 +146,7 @@ class Looker:
             self.skipped.add(place.prefix[:-1])
             return None
 
-    def _look_at_file(
-        self, descriptor: int, folder: Folder, place: Place, name: bytes, entry: os.DirEntry[str]
-    ) -> bool:
+    def _scan_file(self, descriptor: int, folder: Folder, place: Place, name: bytes, entry: os.DirEntry[str]) -> bool:
         if place.prefix + name in self.excluded:
             return folder.forget(name)
         known = folder.files.get(name)

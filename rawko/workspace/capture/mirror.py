@@ -104,7 +104,7 @@ class Mirror:
         for folder in chain:
             folder.oid = None
 
-    def settle(self, trees: Mapping[Parts, bytes]) -> None:
+    def set_tree_ids(self, trees: Mapping[Parts, bytes]) -> None:
         """Set the ids of folders whose trees are known to be stored."""
         for parts, tree in trees.items():
             folder = self.root
