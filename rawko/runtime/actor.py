@@ -30,7 +30,7 @@ from rawko.runtime.actor_parts.life import Life
 from rawko.runtime.actor_parts.observers import Observers
 from rawko.runtime.actor_parts.subscribers import StepListener
 from rawko.runtime.actor_parts.waiting import Condition, condition_of
-from rawko.runtime.durable import CHART, INPUT, Place, Resuming, read_resumable
+from rawko.runtime.durable import CHART, INPUT, ActorLock, Resuming, read_resumable
 from rawko.runtime.errors import WaitTimeout
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.journal import Journal
@@ -84,10 +84,10 @@ class Actor:
         self.session = session or Session(
             run=id, journal=journal, log=log, opening=self._opening if is_durable and snapshot is None else None
         )
-        place: Place | None = None
+        lock: ActorLock | None = None
         if is_durable:
             assert journal is not None and id is not None
-            place = Place(journal, id, is_new=snapshot is None)
+            lock = ActorLock(journal, id, is_new=snapshot is None)
         self.interpreter = Interpreter.trusting(
             chart,
             bindings,
@@ -104,7 +104,7 @@ class Actor:
         self._cycle = Cycle(self, parent, snapshot, inbox_limit)
         self.incoming = Incoming(self.interpreter, self._cycle.inbox, self.wake_up)
         self._emit_listeners: Observers[EmitListener] = Observers(self._report)
-        self._life = Life(self, self._cycle, place)
+        self._life = Life(self, self._cycle, lock)
 
     # ------------------------------------------------------------ life
 
@@ -144,8 +144,8 @@ class Actor:
         """
 
         async def go_on() -> Actor:
-            place = Place(journal, id, is_new=False)
-            await place.take()
+            lock = ActorLock(journal, id, is_new=False)
+            await lock.acquire()
             try:
                 now = (clock or WallClock()).time
                 found = await read_resumable(journal, id, chart, bindings, earlier=earlier, now=now, trusted=trusted)
@@ -161,9 +161,9 @@ class Actor:
                     max_microsteps=max_microsteps,
                 )
             except BaseException:
-                await place.give_back()
+                await lock.release()
                 raise
-            actor._life.place = place
+            actor._life.lock = lock
             return actor
 
         return Resuming(go_on)
@@ -172,7 +172,7 @@ class Actor:
         return {INPUT: thaw(self.interpreter.input), CHART: self.interpreter.chart.hash}
 
     async def __aenter__(self) -> Actor:
-        await self._life.take_place()
+        await self._life.acquire_lock()
         self.start()
         return self
 
@@ -181,7 +181,7 @@ class Actor:
     ) -> None:
         await self.stop()
         if error is None:
-            self._life.raise_untold()
+            self._life.raise_unreported()
 
     def start(self) -> None:
         """Start the actor's task in the current loop; a second call does nothing."""
@@ -364,7 +364,7 @@ class Actor:
     @property
     def error(self) -> BaseException | None:
         """The error that the actor crashed with. After this was read, `async with` does not raise it again."""
-        self._life.is_error_told = True
+        self._life.is_error_reported = True
         return self._cycle.error
 
     @property

@@ -16,7 +16,7 @@ from rawko.interpreter.clocks import Clock
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.runtime.errors import ActorExists, UnknownActor
 from rawko.runtime.journal import HoldingJournal, Journal, name_of
-from rawko.runtime.replay.charts_then import Earlier, UnknownChart, charts_of_snapshot
+from rawko.runtime.replay.earlier_charts import EarlierCharts, UnknownChart, charts_of_snapshot
 from rawko.runtime.replay.migration import migrate_tree
 from rawko.runtime.replay.recorded import Recorded, read_recorded
 from rawko.runtime.replay.replay import ReplayError, ReplayTree
@@ -64,8 +64,8 @@ class Resuming(Generic[A]):
         await self._actor.__aexit__(kind, error, trace)
 
 
-class Place:
-    """The id of an actor in a journal.
+class ActorLock:
+    """A lock on the id of an actor in a journal.
 
     Args:
         is_new: The journal must have no steps under this id.
@@ -75,9 +75,9 @@ class Place:
         self._journal = journal
         self._id = id
         self._is_new = is_new
-        self._is_held = False
+        self._is_locked = False
 
-    async def take(self) -> None:
+    async def acquire(self) -> None:
         """Acquire the id, and check that it is free if it must be new. A second call does nothing.
 
         Raises:
@@ -85,24 +85,24 @@ class Place:
             ActorExists: It must be new, and the journal has steps of it.
             JournalError: The journal cannot be read.
         """
-        if self._is_held:
+        if self._is_locked:
             return
         if isinstance(self._journal, HoldingJournal):
             await self._journal.hold(self._id)
-        self._is_held = True
+        self._is_locked = True
         if not self._is_new:
             return
         try:
             if steps := await self._journal.last_seq(self._id):
                 raise ActorExists(self._id, name_of(self._journal), steps)
         except BaseException:
-            await self.give_back()
+            await self.release()
             raise
 
-    async def give_back(self) -> None:
+    async def release(self) -> None:
         """Release the id. A second call does nothing."""
-        if self._is_held:
-            self._is_held = False
+        if self._is_locked:
+            self._is_locked = False
             if isinstance(self._journal, HoldingJournal):
                 await self._journal.release(self._id)
 
@@ -160,10 +160,10 @@ async def read_resumable(
 
     left = _left_in(recorded, chart, opening)
 
-    async def stepped(*, is_guessing: bool) -> tuple[ReplayTree, Earlier]:
-        kept = Earlier(earlier, left, is_guessing=is_guessing)
+    async def stepped(*, is_guessing: bool) -> tuple[ReplayTree, EarlierCharts]:
+        kept = EarlierCharts(earlier, left, is_guessing=is_guessing)
         try:
-            tree = ReplayTree(id, chart, bindings, input, make=make, charts=kept.then)
+            tree = ReplayTree(id, chart, bindings, input, make=make, charts=kept.recorded_chart)
             await tree.read(recorded)
         except UnknownChart as error:
             raise ReplayError(id, recorded.last_seq, _another_chart(error)) from None

@@ -71,7 +71,7 @@ class InspectionStream:
                 del self.charts[next(iter(self.charts))]
         self.publish("actor", actor, time, chart=chart.name, chart_hash=chart.hash, **fields)
 
-    def pass_over(self) -> None:
+    def skip_number(self) -> None:
         """Number an event that has no reader, so that the numbers still count all events."""
         self._seq += 1
 

@@ -111,9 +111,9 @@ class Session:
             if self.stream.is_heard:
                 self._show(record_of(step, run=self.run, seq=0, epoch=0, actor=actor.path), step, row=None)
             else:
-                self.stream.pass_over()
+                self.stream.skip_number()
             return
-        if self._transient and _is_passing(step, self._transient):
+        if self._transient and _is_transient(step, self._transient):
             record = record_of(step, run=self.run, seq=self._seq, epoch=self._epoch, actor=actor.path)
             self._show(record, step, row=None)
             return
@@ -121,7 +121,7 @@ class Session:
             await self._begin()
         notes = self.notes_of(step)
         record = record_of(step, run=self.run, seq=self._seq + 1, epoch=self._epoch, actor=actor.path, notes=notes)
-        await _persistently(lambda: self.journal.append(record))
+        await _with_retries(lambda: self.journal.append(record))
         if self._seq or self._opening is None:  # the opening is only in the first row, not in checkpoints
             self._last_notes = notes or self._last_notes
         self._seq = record.seq
@@ -141,8 +141,8 @@ class Session:
         return self._seq
 
     async def _begin(self) -> None:
-        epoch = await _persistently(lambda: self.journal.begin(self.run))
-        found = await _persistently(lambda: self.journal.last_seq(self.run))
+        epoch = await _with_retries(lambda: self.journal.begin(self.run))
+        found = await _with_retries(lambda: self.journal.last_seq(self.run))
         known = self._recorded
         if known is not None and known.last_seq != found:
             message = f"run {self.run!r} has gone on elsewhere, from row {known.last_seq} to {found}: resume it again"
@@ -234,7 +234,7 @@ class Session:
             self.stream.close()
 
 
-def _is_passing(step: Step, transient: Collection[str]) -> bool:
+def _is_transient(step: Step, transient: Collection[str]) -> bool:
     """Whether a step needs no row: its event is transient, and it changed nothing but the context."""
     if step.event is None or step.event.name not in transient:
         return False
@@ -247,7 +247,7 @@ def _is_end(event: str) -> bool:
     return event.startswith(("done.invoke.", "error.invoke."))
 
 
-async def _persistently(write: Callable[[], Awaitable[T]]) -> T:
+async def _with_retries(write: Callable[[], Awaitable[T]]) -> T:
     """Write to the journal, with retries."""
     for delay_s in _COMMIT_RETRIES_S:
         try:

@@ -39,7 +39,7 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class CallConvention:
     """The actor that is bound to a name, and its calling convention.
 
     Attributes:
@@ -87,15 +87,15 @@ class Invocations:
         self._owner = owner
         self._running: dict[str, Running] = {}
         self._ending: set[asyncio.Task[None]] = set()
-        self._ways: dict[tuple[str, bool], Way] = {}
+        self._conventions: dict[tuple[str, bool], CallConvention] = {}
 
     def start(self, effect: StartInvocation) -> None:
         """Start an invocation; its result comes back as an event."""
         owner, id, number = self._owner, effect.id, effect.number
         child: Member | None = None
         try:  # create a child machine at once, so that events sent to it in this step arrive
-            way = self._way(effect)
-            logic = way.logic
+            convention = self._convention(effect)
+            logic = convention.logic
             if isinstance(logic, ChildFactory):
                 logic = logic.make(effect.input)
                 child = owner.make_child(effect, logic)
@@ -107,20 +107,22 @@ class Invocations:
             return
         before = tuple(self._ending) if self._ending else ()
         name = f"{owner.path}/{id}#{number}"
-        task = asyncio.get_running_loop().create_task(self._run(effect, way, logic, child, before), name=name)
+        task = asyncio.get_running_loop().create_task(self._run(effect, convention, logic, child, before), name=name)
         self._running[id] = Running(id, number, task, child)
 
-    def _way(self, effect: StartInvocation) -> Way:
+    def _convention(self, effect: StartInvocation) -> CallConvention:
         """The actor for a name, cached until the name is bound anew."""
         src, interpreter = effect.src, self._owner.interpreter
         bound = interpreter.bindings.get("actor", src)
         is_each = calls_each(interpreter.chart, effect.state, effect.id)
-        known = self._ways.get((src, is_each))
+        known = self._conventions.get((src, is_each))
         if known is None or known.bound is not bound:  # inspecting a signature costs more than the call
             logic = fan_out(src, bound) if is_each else bound
             is_of_ours = isinstance(logic, ChildFactory | Immediate)
             wants_scope = not is_of_ours and takes_scope(logic)
-            known = self._ways[src, is_each] = Way(logic, bound, wants_scope, inspect.iscoroutinefunction(logic))
+            known = self._conventions[src, is_each] = CallConvention(
+                logic, bound, wants_scope, inspect.iscoroutinefunction(logic)
+            )
         return known
 
     def stop(self, id: str, number: int) -> None:
@@ -169,7 +171,7 @@ class Invocations:
     async def _run(
         self,
         effect: StartInvocation,
-        way: Way,
+        convention: CallConvention,
         logic: Any,
         child: Member | None,
         before: tuple[asyncio.Task[None], ...],
@@ -178,7 +180,7 @@ class Invocations:
         try:
             if before:
                 await self._until_ended(before)
-            await self._drive(effect, way, logic, child)
+            await self._drive(effect, convention, logic, child)
         except Exception as error:  # noqa: BLE001 - of the owner or the journal: raised to callers who wait for it
             self._owner.crash(error)
         finally:
@@ -186,15 +188,17 @@ class Invocations:
             if running is not None and running.number == effect.number:
                 del self._running[effect.id]
 
-    async def _drive(self, effect: StartInvocation, way: Way, logic: Any, child: Member | None) -> None:
+    async def _drive(
+        self, effect: StartInvocation, convention: CallConvention, logic: Any, child: Member | None
+    ) -> None:
         owner, id, number = self._owner, effect.id, effect.number
         try:
             if child is not None:
                 output = await self._run_child(child, logic)
-            elif way.is_async:
-                output = await way.call(effect, owner)
+            elif convention.is_async:
+                output = await convention.call(effect, owner)
             else:
-                output = await self._result(effect, way.call(effect, owner))
+                output = await self._result(effect, convention.call(effect, owner))
             frozen = output if type(output) in FROZEN else freeze(output, f"output of {id}")
         except asyncio.CancelledError as error:
             task = asyncio.current_task()

@@ -11,7 +11,7 @@ import asyncio
 from rawko.interpreter.data.values import thaw
 from rawko.runtime.actor_parts.cycle import Cycle
 from rawko.runtime.actor_parts.members import Member
-from rawko.runtime.durable import Place
+from rawko.runtime.durable import ActorLock
 from rawko.runtime.errors import ActorCrashed, ActorStopped, JournalError
 
 
@@ -20,28 +20,28 @@ class Life:
 
     Attributes:
         is_ended: Whether it has finished, crashed or been stopped. An attribute, since it is read for each event.
-        place: Its id in a journal, locked while it runs; None without its own journal.
+        lock: Of its id in a journal, held while it runs; None without its own journal.
         task: The task that runs it; None before the start.
-        is_error_told: Whether a caller has read or caught the error that it crashed with.
+        is_error_reported: Whether a caller has read or caught the error that it crashed with.
     """
 
-    def __init__(self, owner: Member, cycle: Cycle, place: Place | None) -> None:
+    def __init__(self, owner: Member, cycle: Cycle, lock: ActorLock | None) -> None:
         self._owner = owner
         self._cycle = cycle
         self._end = asyncio.Event()
         self.is_ended = False
-        self.place = place
+        self.lock = lock
         self.task: asyncio.Task[None] | None = None
-        self.is_error_told = False
+        self.is_error_reported = False
 
-    async def take_place(self) -> None:
+    async def acquire_lock(self) -> None:
         """Lock the actor's id, unless it has started.
 
         Raises:
-            ActorExists, ActorInUse, JournalError: See `Place.take`.
+            ActorExists, ActorInUse, JournalError: See `ActorLock.acquire`.
         """
-        if self.place is not None and self.task is None:
-            await self.place.take()
+        if self.lock is not None and self.task is None:
+            await self.lock.acquire()
 
     def start(self) -> None:
         """Start the task in the current loop; a second call does nothing."""
@@ -54,8 +54,8 @@ class Life:
         self._cycle.rest.wake()
         if self.task is not None:
             await asyncio.wait([self.task])
-        elif self.place is not None:
-            await self.place.give_back()
+        elif self.lock is not None:
+            await self.lock.release()
 
     async def until_finished(self) -> None:
         """Start the actor, and wait until its machine has ended; if the waiting task is cancelled, stop the actor.
@@ -64,7 +64,7 @@ class Life:
             ActorCrashed, ActorStopped: It crashed, or was stopped.
             ActorExists, ActorInUse: Another actor has the id.
         """
-        await self.take_place()
+        await self.acquire_lock()
         self.start()
         try:
             await self._end.wait()
@@ -76,19 +76,19 @@ class Life:
         if not self._owner.interpreter.final:
             raise ActorStopped(self._owner.path, "finishing", self._owner.configuration)
 
-    def raise_untold(self) -> None:
+    def raise_unreported(self) -> None:
         """Raise a crash that no caller has seen, at the end of `async with`.
 
         Raises:
             ActorCrashed: The actor has crashed, and no caller has read or caught the error.
         """
-        if self._cycle.error is not None and not self.is_error_told:
+        if self._cycle.error is not None and not self.is_error_reported:
             raise self.crashed()
 
     def crashed(self) -> ActorCrashed:
         """The crash as an exception; marks it as reported, so that `async with` does not raise it again."""
         assert self._cycle.error is not None
-        self.is_error_told = True
+        self.is_error_reported = True
         crashed = ActorCrashed(self._owner.path, self._cycle.error)
         crashed.__cause__ = self._cycle.error
         return crashed
@@ -102,8 +102,8 @@ class Life:
     async def _run(self) -> None:
         self._owner.session.register(self._owner)
         try:
-            if self.place is not None:
-                await self.place.take()
+            if self.lock is not None:
+                await self.lock.acquire()
             await self._cycle.run()
         except Exception as error:  # noqa: BLE001 - of the machine or the journal: raised to callers who wait
             self._cycle.error = error
@@ -117,9 +117,9 @@ class Life:
         self._end.set()
         self._cycle.end(lambda: self.ended_before("taking the event"))
         self._owner.session.forget(self._owner)
-        if self.place is not None:
+        if self.lock is not None:
             try:
-                await self.place.give_back()
+                await self.lock.release()
             except JournalError as error:
                 message = f"the id is given back when this process ends: {error}"
                 self._owner.session.log(self._owner, message, "error", {})

@@ -16,7 +16,7 @@ from rawko.interpreter.data.freezing import freeze
 from rawko.interpreter.data.invocation import Invocation
 from rawko.interpreter.errors import MigrationError
 from rawko.interpreter.migrating.migrate import Migrated, migrate
-from rawko.runtime.replay.replay import Machine, machine_behind
+from rawko.runtime.replay.replay import Machine, child_machine_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class _Migration:
             invoked = _invocation(found, id)
             if invoked is None:
                 continue  # the notes say already that its invocation is stopped
-            made = machine_behind(chart, bindings, invoked)
+            made = child_machine_of(chart, bindings, invoked)
             if made is None:
                 notes.append(f"actor {invoked.src!r} is no machine any more: it begins anew")
                 continue

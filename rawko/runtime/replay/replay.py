@@ -99,7 +99,7 @@ async def replay(
     return Replayed(tree.root.snapshot() if tree.seq else None, tree.seq, tree.notes)
 
 
-ChartsThen = Callable[[Chart, int], Chart]
+ChartAtRow = Callable[[Chart, int], Chart]
 """For a present chart and the number of a row: the chart that was used for that row."""
 MachineMaker = Callable[[Chart, Bindings | None, Mapping[str, Any] | None, ReplayClock], Interpreter]
 
@@ -132,7 +132,7 @@ class ReplayTree:
         *,
         make: MachineMaker = _plain_machine,
         is_exact: bool = False,
-        charts: ChartsThen | None = None,
+        charts: ChartAtRow | None = None,
     ) -> None:
         self._run = run
         self._make = make
@@ -197,7 +197,7 @@ class ReplayTree:
 
     def _child(self, parent: Machine, invoked: Invocation | StartInvocation) -> Machine | None:
         """The machine of an actor; None if the actor is a function."""
-        made = machine_behind(parent.interpreter.chart, parent.interpreter.bindings, invoked)
+        made = child_machine_of(parent.interpreter.chart, parent.interpreter.bindings, invoked)
         return None if made is None else self._made(made.chart, made.bindings, made.input)
 
     def _made(self, chart: Chart, bindings: Bindings | None, input: Mapping[str, Any] | None) -> Machine:
@@ -316,7 +316,7 @@ class ReplayTree:
         )
 
 
-def machine_behind(chart: Chart, bindings: Bindings, invoked: Invocation | StartInvocation) -> ChildMachine | None:
+def child_machine_of(chart: Chart, bindings: Bindings, invoked: Invocation | StartInvocation) -> ChildMachine | None:
     """The child machine that an invocation of a chart runs; None if its actor is a function."""
     logic = bindings.find("actor", invoked.src)
     if logic is not None and calls_each(chart, invoked.state, invoked.id):

@@ -15,7 +15,7 @@ def charts_of_snapshot(snapshot: Mapping[str, Any]) -> Iterator[tuple[str, str]]
         yield from charts_of_snapshot(child)
 
 
-class Earlier:
+class EarlierCharts:
     """Earlier versions of charts, which the embedding program has kept.
 
     Args:
@@ -37,7 +37,7 @@ class Earlier:
         self.used: dict[str, Chart] = {}
         self.unknown: set[str] = set()
 
-    def then(self, chart: Chart, row: int = 0) -> Chart:
+    def recorded_chart(self, chart: Chart, row: int = 0) -> Chart:
         """The chart that a present chart was when the run was recorded; `left` holds for all rows that a resume
         replays.
 
