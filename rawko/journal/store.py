@@ -21,7 +21,7 @@ from rawko.journal.contents import Contents
 from rawko.journal.direct import DirectWriting
 from rawko.journal.engine import journal_error, open_engine, reading
 from rawko.journal.group_commit import GroupCommit
-from rawko.journal.holds import holds_of
+from rawko.journal.run_locks import run_locks_of
 from rawko.journal.migrations import bring_up_to_date, check_format, found_format
 from rawko.journal.pruning import Pruned, prune_runs, shrink
 from rawko.journal.rows import is_same_step, packed_state, packed_step, read_state, read_steps
@@ -75,7 +75,7 @@ class SqlJournal:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rawko-journal")
         self._waiting = 0  # calls that the thread has not finished yet
         self._is_closed = False
-        self._holds = holds_of(self._engine, self.name)
+        self._run_locks = run_locks_of(self._engine, self.name)
         try:
             self._prepare()
             self._direct = DirectWriting(self._engine, is_power_safe=is_power_safe)
@@ -155,7 +155,7 @@ class SqlJournal:
         self._end()
 
     def _end(self) -> None:
-        self._holds.give_back_all()
+        self._run_locks.release_all()
         self._direct.close()
         self._group.close()
         self._single.close()
@@ -167,14 +167,14 @@ class SqlJournal:
             self._engine.dispose()
 
     async def hold(self, run: str) -> None:
-        """Lock a run, until `release` or the end of this process; see `rawko.journal.holds`."""
-        await self._work(lambda: self._guarded(lambda: self._holds.take(run)))
+        """Lock a run, until `release` or the end of this process; see `rawko.journal.run_locks`."""
+        await self._work(lambda: self._guarded(lambda: self._run_locks.acquire(run)))
 
     async def release(self, run: str) -> None:
         """Unlock a run, and forget which of its blobs are stored."""
         self._contents.forget([run])
         if not self._is_closed:
-            await self._work(lambda: self._guarded(lambda: self._holds.give_back(run)))
+            await self._work(lambda: self._guarded(lambda: self._run_locks.release(run)))
 
     # ------------------------------------------------------------ besides the port
 

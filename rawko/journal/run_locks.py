@@ -20,10 +20,10 @@ from rawko.processes.private import make_private
 from rawko.runtime.errors import ActorInUse
 
 
-class Holds(Protocol):
+class RunLocks(Protocol):
     """The locks of this process on runs of one journal."""
 
-    def take(self, run: str) -> None:
+    def acquire(self, run: str) -> None:
         """Lock a run.
 
         Raises:
@@ -32,48 +32,48 @@ class Holds(Protocol):
         """
         ...
 
-    def give_back(self, run: str) -> None:
+    def release(self, run: str) -> None:
         """Unlock a run. No error if it is not locked."""
         ...
 
-    def give_back_all(self) -> None:
+    def release_all(self) -> None:
         """Unlock all runs, when the journal is closed."""
         ...
 
 
-def holds_of(engine: Engine, name: str) -> Holds:
+def run_locks_of(engine: Engine, name: str) -> RunLocks:
     """The locks for a journal's database.
 
     Args:
         name: Of the journal, for messages.
     """
     if engine.dialect.name == "postgresql":
-        return ServerHolds(engine, name)
+        return ServerLocks(engine, name)
     database = engine.url.database
     is_file = bool(database) and database != ":memory:"
-    return FileHolds(Path(f"{database}.held"), name) if is_file else OwnHolds(name)
+    return FileLocks(Path(f"{database}.held"), name) if is_file else MemoryLocks(name)
 
 
-class OwnHolds:
+class MemoryLocks:
     """Locks for a database in memory, which no other process can reach."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._held: set[str] = set()
 
-    def take(self, run: str) -> None:
+    def acquire(self, run: str) -> None:
         if run in self._held:
             raise ActorInUse(run, self._name, os.getpid())
         self._held.add(run)
 
-    def give_back(self, run: str) -> None:
+    def release(self, run: str) -> None:
         self._held.discard(run)
 
-    def give_back_all(self) -> None:
+    def release_all(self) -> None:
         self._held.clear()
 
 
-class FileHolds:
+class FileLocks:
     """Locks as files: a folder beside the database has one locked file for each locked run."""
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -81,7 +81,7 @@ class FileHolds:
         self._name = name
         self._held: dict[str, int] = {}
 
-    def take(self, run: str) -> None:
+    def acquire(self, run: str) -> None:
         if not self._folder.is_dir():
             make_private(self._folder)
         while True:
@@ -99,16 +99,16 @@ class FileHolds:
         os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
         self._held[run] = descriptor
 
-    def give_back(self, run: str) -> None:
+    def release(self, run: str) -> None:
         descriptor = self._held.pop(run, None)
         if descriptor is not None:
             with suppress(OSError):  # the folder may be gone; the lock goes with the descriptor
                 self._file(run).unlink()
             os.close(descriptor)
 
-    def give_back_all(self) -> None:
+    def release_all(self) -> None:
         for run in tuple(self._held):
-            self.give_back(run)
+            self.release(run)
 
     def _file(self, run: str) -> Path:
         return self._folder / hashlib.sha256(run.encode()).hexdigest()[:32]
@@ -125,10 +125,10 @@ def _is_of(descriptor: int, file: Path) -> bool:
 _LOCK: Final = "SELECT pg_try_advisory_lock(:key)"
 
 
-class ServerHolds:
+class ServerLocks:
     """Advisory locks of one connection, which stays open as long as a run is locked.
 
-    A connection that breaks loses its locks: the next `take` acquires them again. Until then the epoch of the run's
+    A connection that breaks loses its locks: the next `acquire` acquires them again. Until then the epoch of the run's
     writer prevents a second process from writing beside the first.
     """
 
@@ -139,7 +139,7 @@ class ServerHolds:
         self._held: dict[str, int] = {}
         self._schema = ""
 
-    def take(self, run: str) -> None:
+    def acquire(self, run: str) -> None:
         if run in self._held:
             raise ActorInUse(run, self._name, os.getpid())
         if not self._locked(run):
@@ -173,7 +173,7 @@ class ServerHolds:
         digest = hashlib.sha256(f"rawko {self._schema} {run}".encode()).digest()
         return int.from_bytes(digest[:8], "big", signed=True)
 
-    def give_back(self, run: str) -> None:
+    def release(self, run: str) -> None:
         key = self._held.pop(run, None)
         if key is None or self._connection is None:
             return
@@ -181,9 +181,9 @@ class ServerHolds:
             _scalar(self._connection, "SELECT pg_advisory_unlock(:key)", key=key)
         self._rest()
 
-    def give_back_all(self) -> None:
+    def release_all(self) -> None:
         for run in tuple(self._held):
-            self.give_back(run)
+            self.release(run)
 
     def _rest(self) -> None:
         """Return the connection to the pool if no run is locked."""
