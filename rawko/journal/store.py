@@ -21,10 +21,10 @@ from rawko.journal.contents import Contents
 from rawko.journal.direct import DirectWriting
 from rawko.journal.engine import journal_error, open_engine, reading
 from rawko.journal.group_commit import GroupCommit
-from rawko.journal.run_locks import run_locks_of
 from rawko.journal.migrations import bring_up_to_date, check_format, found_format
 from rawko.journal.pruning import Pruned, prune_runs, shrink
 from rawko.journal.rows import is_same_step, packed_state, packed_step, read_state, read_steps
+from rawko.journal.run_locks import run_locks_of
 from rawko.journal.single_statement import SingleStatement
 from rawko.journal.statements import Values, prepared
 from rawko.journal.tables import FORMAT, checkpoints, runs, steps

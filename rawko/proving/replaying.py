@@ -12,7 +12,7 @@ from typing import Any
 from rawko.interpreter import Interpreter
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.errors import EventlessCycleError, InvocationError
-from rawko.interpreter.monitoring.heard import ENTERED, EXITED, STEP_ENDED, STEP_STARTED
+from rawko.interpreter.monitoring.meta_event_names import ENTERED, EXITED, STEP_ENDED, STEP_STARTED
 from rawko.proving.hearing.traces import Heard, MetaEvent, meta_event_of
 from rawko.proving.outcomes import ROUND, Outcome, bare
 from rawko.proving.script import Script, scripted_bindings, settled

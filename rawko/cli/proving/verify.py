@@ -83,7 +83,7 @@ def verify_command(
 
 def _monitors(names: Sequence[str], machine: str, bindings: str | None) -> list[Monitor]:
     from rawko.app.verifying.monitor_files import read_monitor
-    from rawko.interpreter.monitoring.heard import META_EVENTS
+    from rawko.interpreter.monitoring.meta_event_names import META_EVENTS
     from rawko.interpreter.running.interpreter import Interpreter
 
     found: list[Monitor] = []

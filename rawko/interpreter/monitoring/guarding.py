@@ -9,7 +9,7 @@ from sismic.model import MetaEvent
 
 from rawko.interpreter.data.events import Event
 from rawko.interpreter.errors import InterpreterError
-from rawko.interpreter.monitoring.heard import CONSUMED, STEP_STARTED
+from rawko.interpreter.monitoring.meta_event_names import CONSUMED, STEP_STARTED
 from rawko.interpreter.monitoring.monitor import Monitor
 from rawko.interpreter.monitoring.watcher import Objection, Watcher
 from rawko.interpreter.running.interpreter import Interpreter

@@ -15,7 +15,7 @@ from sismic.model import MetaEvent
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.events import Event
-from rawko.interpreter.monitoring.heard import META_EVENTS
+from rawko.interpreter.monitoring.meta_event_names import META_EVENTS
 from rawko.interpreter.running.interpreter import Interpreter
 
 Violation: TypeAlias = Literal["refuse", "stop", "report"]

@@ -14,7 +14,7 @@ from typing import Any, Final
 from sismic.clock import Clock
 from sismic.model import MetaEvent
 
-from rawko.interpreter.monitoring.heard import ENTERED, EXITED, STEP_ENDED, STEP_STARTED
+from rawko.interpreter.monitoring.meta_event_names import ENTERED, EXITED, STEP_ENDED, STEP_STARTED
 from rawko.interpreter.monitoring.monitor import Monitor
 from rawko.interpreter.running.interpreter import Interpreter
 

@@ -11,7 +11,15 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from rawko.interpreter.compiled.structure import Structure
-from rawko.interpreter.monitoring.heard import CONSUMED, ENTERED, EXITED, PROCESSED, SENT, STEP_ENDED, STEP_STARTED
+from rawko.interpreter.monitoring.meta_event_names import (
+    CONSUMED,
+    ENTERED,
+    EXITED,
+    PROCESSED,
+    SENT,
+    STEP_ENDED,
+    STEP_STARTED,
+)
 from rawko.proving.hearing.places import Place
 from rawko.proving.hearing.traces import Answers, Heard, MetaEvent, Trace, Word
 from rawko.proving.outcomes import ROUND, Outcome, bare

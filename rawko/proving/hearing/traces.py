@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rawko.interpreter.monitoring.heard import CONSUMED, ENTERED, EXITED, PROCESSED, SENT, STEP_STARTED
+from rawko.interpreter.monitoring.meta_event_names import CONSUMED, ENTERED, EXITED, PROCESSED, SENT, STEP_STARTED
 
 MetaEvent: TypeAlias = tuple[Any, ...]
 """Name of a meta-event, followed by its fields: a state, an event's name; or source, targets and event."""

@@ -17,7 +17,7 @@ from rawko.chart.definition import Chart
 from rawko.chart.errors import hint
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.events import Event
-from rawko.interpreter.monitoring.heard import CONSUMED, ENTERED, EXITED, META_EVENTS, PROCESSED, SENT
+from rawko.interpreter.monitoring.meta_event_names import CONSUMED, ENTERED, EXITED, META_EVENTS, PROCESSED, SENT
 from rawko.interpreter.monitoring.monitor import DUTY, with_known
 from rawko.proving.bounding.known import KnownEvent, Reads
 from rawko.proving.bounds import NO_BOUNDS, Bounds, BoundsError

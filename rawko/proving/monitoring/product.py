@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rawko.chart.definition import Chart, SendAction, flat
-from rawko.interpreter.monitoring.heard import SENT
+from rawko.interpreter.monitoring.meta_event_names import SENT
 from rawko.proving.control import TooManyChoices
 from rawko.proving.exploring.exploration import START, Exploration
 from rawko.proving.findings import Finding, Verdict, listed, plural

@@ -14,7 +14,7 @@ from rawko.interpreter import Interpreter
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.errors import EventlessCycleError, InvocationError
 from rawko.interpreter.monitoring.guarding import MonitorViolated, watch
-from rawko.interpreter.monitoring.heard import META_EVENTS
+from rawko.interpreter.monitoring.meta_event_names import META_EVENTS
 from rawko.interpreter.monitoring.monitor import MONITOR_GUARDS, Monitor
 from rawko.proving import (
     ControlSystem,

@@ -10,7 +10,7 @@ from rawko.chart.definition import Chart
 from rawko.chart.errors import ChartError
 from rawko.config import ConfigError, Settings, project_of
 from rawko.interpreter.errors import InterpreterError
-from rawko.interpreter.monitoring.heard import META_EVENTS
+from rawko.interpreter.monitoring.meta_event_names import META_EVENTS
 from rawko.interpreter.monitoring.monitor import ANY_MACHINE, Monitor, with_known
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.machines.agent_loop.monitors import calls
