@@ -26,7 +26,7 @@ _STATE_DIR: Final = "RAWKO_STATE_DIR"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RunFiles:
     """The files of a run.
 
     Attributes:
@@ -39,7 +39,7 @@ class Seen:
     environ: Mapping[str, str]
 
 
-def find_files(task: TaskRecord, url: URL, environ: Mapping[str, str], folder: Path) -> Seen | None:
+def find_files(task: TaskRecord, url: URL, environ: Mapping[str, str], folder: Path) -> RunFiles | None:
     """The files of a run that has begun; None if they are on another machine and none were sent.
 
     Args:
@@ -68,7 +68,7 @@ def find_files(task: TaskRecord, url: URL, environ: Mapping[str, str], folder: P
     finally:
         packs.close()
     told = {JOURNAL_URL: address, PACKS_URL: environ.get(PACKS_URL) or address, _STATE_DIR: str(state.parent)}
-    return Seen(workspace, state, told)
+    return RunFiles(workspace, state, told)
 
 
 def why_not_begun(task: TaskRecord) -> str | None:

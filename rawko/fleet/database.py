@@ -78,7 +78,7 @@ def open_database(url: URL, *, application: str = "rawko-fleet", pool: int = 2, 
 
 
 @contextmanager
-def telling(url: URL) -> Iterator[None]:
+def fleet_errors(url: URL) -> Iterator[None]:
     """Turn errors of the database into FleetError.
 
     Raises:

@@ -20,7 +20,7 @@ from sqlalchemy.engine import URL
 from rawko.app.records.run_names import new_id
 from rawko.extras import require
 from rawko.fleet import records
-from rawko.fleet.database import fleet_url, open_database, shown, telling
+from rawko.fleet.database import fleet_errors, fleet_url, open_database, shown
 from rawko.fleet.engine import Claim, Engine, QueueLimits
 from rawko.fleet.errors import FleetError
 from rawko.fleet.limits.store import LimitStore
@@ -107,7 +107,7 @@ class Fleet:
         require("fleet", "a fleet")
         database = open_database(url, is_asked_first=not is_patient)
         try:
-            with telling(url):
+            with fleet_errors(url):
                 with database.connect():
                     pass  # so that an unreachable server is reported before DBOS is loaded
                 with database.begin() as connection:
@@ -283,7 +283,7 @@ class Fleet:
         if time.monotonic() - self._checked_at >= _CHECK_S:
             self.check()
             self._checked_at = time.monotonic()
-        with telling(self.url):
+        with fleet_errors(self.url):
             back = records.held_back(self._database, own_release())
         empty: Collection[str] = ()
         if back.has_empty:
@@ -350,7 +350,7 @@ class Fleet:
             steps: By run, only of runs with news: rows of its journal, and the place of its files.
 
         Returns:
-            The claims that are still valid, and letters for their runs, until they are burnt.
+            The claims that are still valid, and letters for their runs, until they are deleted.
         """
         held = self._engine.beat(worker, claims, is_all=True)
         if not held:
@@ -373,10 +373,10 @@ class Fleet:
             values = {"state": state, "outcome": outcome, "worker": None, "failures": 0, "takeovers": 0}
             records.change(connection, claim.run, **values, **told)
             if state == "ended" and task.is_actor:
-                records.burn_all(connection, claim.run)
+                records.delete_all_letters(connection, claim.run)
         return True
 
-    def lay_down(self, claim: Claim, worker: str, wait_s: float | None, **told: Any) -> bool:
+    def release_resting(self, claim: Claim, worker: str, wait_s: float | None, **told: Any) -> bool:
         """Release an idle actor: an event that is sent to it, or its next timer, queues it again; otherwise as `end`.
 
         Args:
@@ -450,14 +450,14 @@ class Fleet:
                 self._free(connection, task)
 
     def letters(self, runs: Sequence[str]) -> Sequence[Letter]:
-        """Letters for runs, oldest first, including those given before, until they are burnt."""
-        with telling(self.url):
+        """Letters for runs, oldest first, including those given before, until they are deleted."""
+        with fleet_errors(self.url):
             return records.letters_at_once(self._database, runs)
 
-    def burn(self, gone: Sequence[int]) -> None:
+    def delete_letters(self, gone: Sequence[int]) -> None:
         """Delete letters that their runs have received."""
         with self._written() as connection:
-            records.burn_letters(connection, gone)
+            records.delete_letters(connection, gone)
 
     def has_waiting(self, queues: Sequence[str]) -> bool:
         """Whether a task of these queues is queued or running, apart from tasks of tenants without budget."""
@@ -601,7 +601,7 @@ class Fleet:
 
     @contextmanager
     def _written(self) -> Iterator[Connection]:
-        with telling(self.url), self._database.begin() as connection:
+        with fleet_errors(self.url), self._database.begin() as connection:
             yield connection
 
     _read = _written

@@ -393,7 +393,7 @@ def leave_letter(connection: Connection, run: str, kind: str, who: str, text: st
 
 
 def letters_for(connection: Connection, runs: Sequence[str]) -> Sequence[Letter]:
-    """The letters for runs, oldest first; they stay until they are burnt."""
+    """The letters for runs, oldest first; they stay until they are deleted."""
     query = select(letters).where(letters.c.run.in_(runs)).order_by(letters.c.id)
     return [Letter(row.id, row.run, row.kind, row.who, row.text, row.question) for row in connection.execute(query)]
 
@@ -405,11 +405,11 @@ def letters_at_once(database: Engine, runs: Sequence[str]) -> Sequence[Letter]:
     return [Letter(*row) for row in by_itself(database, statement, {"runs": list(runs)})]
 
 
-def burn_letters(connection: Connection, gone: Sequence[int]) -> None:
+def delete_letters(connection: Connection, gone: Sequence[int]) -> None:
     """Delete letters that their runs have received."""
     connection.execute(delete(letters).where(letters.c.id.in_(gone)))
 
 
-def burn_all(connection: Connection, run: str) -> None:
+def delete_all_letters(connection: Connection, run: str) -> None:
     """Delete the letters of a run that has ended."""
     connection.execute(delete(letters).where(letters.c.run == run))

@@ -141,7 +141,7 @@ def test_a_run_that_waits_is_queued_again_with_its_answer(fleet: Fleet) -> None:
     ((claim, _),) = fleet.claim("w", ["default"], 1)
     _, (letter,) = fleet.beat("w", [claim], {})
     assert (letter.kind, letter.text) == ("answer", "Four spaces.")
-    fleet.burn([letter.id])
+    fleet.delete_letters([letter.id])
     assert not fleet.beat("w", [claim], {})[1]
 
 

@@ -108,7 +108,7 @@ class ActorHost:
     def taken(self) -> Sequence[int]:
         return tuple(self._taken)
 
-    def burnt(self, letters: Sequence[int]) -> None:
+    def forget_letters(self, letters: Sequence[int]) -> None:
         gone = set(letters)
         self._taken = [one for one in self._taken if one not in gone]
 

@@ -80,9 +80,9 @@ class HostedActor:
             if self._looking is not None:
                 self._looking.cancel()
             if is_held:
-                await self._let_go()
+                await self._release_run()
 
-    async def _let_go(self) -> None:
+    async def _release_run(self) -> None:
         try:
             await self._journal.release(self._id)
         except JournalError:

@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL
 from rawko.extras import require
 from rawko.fleet.actors.host import ActorAttempt, ActorHost
 from rawko.fleet.actors.kinds import ActorKind, checked
-from rawko.fleet.database import database_url, telling
+from rawko.fleet.database import database_url, fleet_errors
 from rawko.fleet.dbos_queue.sessions import session_name
 from rawko.fleet.errors import FleetError
 from rawko.fleet.fleet import Fleet
@@ -118,7 +118,7 @@ class ActorWorker:
     def _opened_journal(self) -> SqlJournal:
         """The journal, whose database sessions have this worker's name: they are terminated when it counts as dead."""
         named: URL = self._url.update_query_dict({"application_name": session_name(self.name)})
-        with telling(self._url):
+        with fleet_errors(self._url):
             try:
                 return SqlJournal(named.render_as_string(hide_password=False))
             except JournalError as error:

@@ -22,7 +22,7 @@ from sqlalchemy import Connection, Engine, case, func, update
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
-from rawko.fleet.database import shown, telling
+from rawko.fleet.database import fleet_errors, shown
 from rawko.fleet.dbos_queue.access import (
     APPLICATION,
     SCHEMA,
@@ -68,7 +68,7 @@ class DbosEngine:
         self._looked_at = -_LOOK_S
 
     def prepare(self) -> None:
-        with self._telling():
+        with self._fleet_errors():
             self._system.run_migrations()
             self._sessions.prepare()
 
@@ -122,7 +122,7 @@ class DbosEngine:
         self, worker: str, queues: Sequence[str], count: int, without: Collection[str] = (), kept_for: str = ""
     ) -> Sequence[Claim]:
         versions = (*((_kept(kept_for),) if kept_for else ()), *VERSIONS)
-        with self._telling():
+        with self._fleet_errors():
             self._free_dead()
             has_queued, has_due = by_itself(self._system.engine, _HAS_ANY, {"queues": list(queues)}).fetchone()
             if has_due:
@@ -179,7 +179,7 @@ class DbosEngine:
         return [Claim(run, queue.name, tenant, token) for run in runs]
 
     def beat(self, worker: str, claims: Collection[Claim], *, is_all: bool = False) -> Collection[Claim]:
-        with self._telling():
+        with self._fleet_errors():
             self._sessions.beat(worker)
             if not claims and not is_all:
                 return ()
@@ -221,7 +221,7 @@ class DbosEngine:
         if keep_for:
             values["application_version"] = _kept(keep_for)
         mine = self._row(claim.run).where(self._status.c.status == "PENDING", self._status.c.owner_xid == claim.token)
-        with self._telling():
+        with self._fleet_errors():
             if within is not None:
                 options = self._system.engine.get_execution_options()
                 return bool(within.execute(mine.values(**values), execution_options=options).rowcount == 1)
@@ -229,13 +229,13 @@ class DbosEngine:
                 return bool(connection.execute(mine.values(**values)).rowcount == 1)
 
     def withdraw(self, run: str) -> bool:
-        with self._telling(), self._system.engine.begin() as connection:
+        with self._fleet_errors(), self._system.engine.begin() as connection:
             waiting = self._row(run).where(self._status.c.status.in_(("ENQUEUED", "DELAYED")))
             values = {"status": "CANCELLED", "updated_at": self._now(), "completed_at": self._now()}
             return bool(connection.execute(waiting.values(**values)).rowcount == 1)
 
     def limits(self, queue: str, change: QueueLimits | None = None) -> QueueLimits:
-        with self._telling():
+        with self._fleet_errors():
             if change is not None:
                 is_timed = change.starts is not None
                 self._client.register_queue(
@@ -249,11 +249,11 @@ class DbosEngine:
             return QueueLimits() if known is None else limits_of(known)
 
     def living(self) -> Sequence[str]:
-        with self._telling():
+        with self._fleet_errors():
             return self._sessions.living()
 
     def forget(self, worker: str) -> None:
-        with self._telling():
+        with self._fleet_errors():
             self._free([worker])
             self._sessions.end(worker)
 
@@ -309,10 +309,10 @@ class DbosEngine:
             connection.execute(held.values(**values, queue_name=first, updated_at=self._now()))
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
-        """As `telling`, also for DBOS's own errors, which are not SQLAlchemy's."""
+    def _fleet_errors(self) -> Iterator[None]:
+        """As `fleet_errors`, also for DBOS's own errors, which are not SQLAlchemy's."""
         try:
-            with telling(self._url):
+            with fleet_errors(self._url):
                 yield
         except FleetError:
             raise

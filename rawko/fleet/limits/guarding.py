@@ -21,12 +21,14 @@ from rawko.vocabulary.usage import Price
 _SESSION: Final = "rawko-fleet"
 
 
-def guard_of(run: Run, tenant: str, url: str, let_go: Callable[[str], None], give_up: Callable[[str], None]) -> Guard:
+def guard_of(
+    run: Run, tenant: str, url: str, release_run: Callable[[str], None], fail_run: Callable[[str], None]
+) -> Guard:
     """A function that wraps a run's provider in the limits of the fleet; it connects at the first call.
 
     Args:
         url: Of the fleet's database.
-        let_go, give_up: As in `Terms`.
+        release_run, fail_run: As in `Terms`.
     """
     settings = run.settings
 
@@ -49,8 +51,8 @@ def guard_of(run: Run, tenant: str, url: str, let_go: Callable[[str], None], giv
             price,
             no_time_for,
             tell,
-            let_go,
-            give_up,
+            release_run,
+            fail_run,
         )
         return LimitedProvider(provider, LimitStore(address, database), terms)
 

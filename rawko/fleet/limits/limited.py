@@ -44,8 +44,8 @@ class Terms:
         price: Returns the price of a model; None if unknown.
         no_time_for: Returns why the run has no time for a wait of so many ms; None if it has.
         tell: Called for each wait with what waits, the seconds, and the limit in words.
-        let_go: Called with the reason if the tenant's budget is used up: the run stops in its present state.
-        give_up: The same if the task cannot continue until a person changes something.
+        release_run: Called with the reason if the tenant's budget is used up: the run stops in its present state.
+        fail_run: The same if the task cannot continue until a person changes something.
     """
 
     run: str
@@ -55,8 +55,8 @@ class Terms:
     price: Callable[[str], Price | None]
     no_time_for: Callable[[int], str | None]
     tell: Callable[[str, float, str], None]
-    let_go: Callable[[str], None]
-    give_up: Callable[[str], None]
+    release_run: Callable[[str], None]
+    fail_run: Callable[[str], None]
 
 
 @dataclass(slots=True)
@@ -197,9 +197,9 @@ class LimitedProvider:
                         self._terms.tell("model calls", pause_s, limit)
                     await asyncio.sleep(pause_s)
                 case UsedUp(reason):
-                    await self._stopped(self._terms.let_go, reason)
+                    await self._stopped(self._terms.release_run, reason)
                 case Unpriced(reason):
-                    await self._stopped(self._terms.give_up, reason)
+                    await self._stopped(self._terms.fail_run, reason)
 
     async def _wait(self, admitted: Admitted, call: Call) -> None:
         if not admitted.wait_s:
@@ -222,7 +222,9 @@ class LimitedProvider:
         if done.stop_reason == "max_tokens" and made.request.max_tokens < request.max_tokens:
             tenant = self._terms.tenant
             await self._reach(lambda: self._store.mark_used_up(tenant))
-            await self._stopped(self._terms.let_go, f"tenant {tenant!r} has used up its budget; the answer was cut off")
+            await self._stopped(
+                self._terms.release_run, f"tenant {tenant!r} has used up its budget; the answer was cut off"
+            )
 
     @staticmethod
     async def _stopped(stop: Callable[[str], None], reason: str) -> Never:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, delete, func, insert, select, text, u
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.engine import URL
 
-from rawko.fleet.database import telling
+from rawko.fleet.database import fleet_errors
 from rawko.fleet.limits import usage
 from rawko.fleet.limits.rates import corrected, reserve
 from rawko.fleet.limits.tables import calls, key_limits, keys, tenant_budgets, tenant_usage
@@ -79,7 +79,7 @@ class LimitStore:
     def set_key(self, name: str, limits: KeyLimits) -> None:
         """Set the limits of a key, or of each key of a provider."""
         values = {"requests": limits.requests, "tokens": limits.tokens, "at_once": limits.at_once}
-        with telling(self._url), self._database.begin() as connection:
+        with fleet_errors(self._url), self._database.begin() as connection:
             if not limits.is_bounded:
                 connection.execute(delete(key_limits).where(key_limits.c.name == name))
                 return
@@ -88,12 +88,12 @@ class LimitStore:
 
     def key(self, name: str) -> KeyLimits:
         """The limits set under a name."""
-        with telling(self._url), self._database.begin() as connection:
+        with fleet_errors(self._url), self._database.begin() as connection:
             return _limits(connection).get(name, KeyLimits())
 
     def key_states(self) -> Sequence[KeyState]:
         """All keys that have been used or limited, and providers with limits."""
-        with telling(self._url), self._database.begin() as connection:
+        with fleet_errors(self._url), self._database.begin() as connection:
             known = _limits(connection)
             answering: dict[str, int] = {
                 row[0]: row[1]
@@ -119,17 +119,17 @@ class LimitStore:
 
     def set_budget(self, tenant: str, budget: TenantBudget) -> None:
         """Set the budget of a tenant; its tasks are claimed again."""
-        with telling(self._url), self._database.begin() as connection:
+        with fleet_errors(self._url), self._database.begin() as connection:
             usage.set_budget(connection, tenant, budget)
 
     def budgets(self) -> Sequence[usage.TenantState]:
         """Tenants with a budget or with usage, by name."""
-        with telling(self._url), self._database.begin() as connection:
+        with fleet_errors(self._url), self._database.begin() as connection:
             return usage.tenants(connection)
 
     def is_free(self, key: str, provider: str, tenant: str) -> bool:
         """Whether no limit applies to calls with a key for a tenant now."""
-        with telling(self._url):
+        with fleet_errors(self._url):
             found = by_itself(self._database, _IS_FREE, {"key": key, "provider": provider, "tenant": tenant})
             return bool(found.fetchone()[0])
 
@@ -137,7 +137,7 @@ class LimitStore:
 
     def admit(self, call: Call) -> Admitted | Busy | UsedUp | Unpriced:
         """Whether a call may be made, and when; reserves what it may use until `done`."""
-        with telling(self._url), self._database.begin() as connection:
+        with fleet_errors(self._url), self._database.begin() as connection:
             row = _locked(connection, call.key)
             limits = _of(_limits(connection, call.key, call.provider), call.key)
             connection.execute(delete(calls).where(calls.c.until < now()))
@@ -163,7 +163,7 @@ class LimitStore:
 
     def renew(self, numbers: Sequence[int]) -> None:
         """Renew reservations of calls that are still being answered."""
-        with telling(self._url), self._database.begin() as connection:
+        with fleet_errors(self._url), self._database.begin() as connection:
             connection.execute(update(calls).where(calls.c.id.in_(numbers)).values(until=_after(HELD_S)))
 
     def done(self, number: int, call: Call, *, counted: int, used: usage.Used) -> None:
@@ -172,7 +172,7 @@ class LimitStore:
         Args:
             counted: Tokens that count against the key.
         """
-        with telling(self._url), self._database.begin() as connection:
+        with fleet_errors(self._url), self._database.begin() as connection:
             row = _locked(connection, call.key)
             limits = _of(_limits(connection, call.key, call.provider), call.key)
             values: dict[str, Any] = {"calls": row.calls + 1, "used_at": now()}
@@ -184,7 +184,7 @@ class LimitStore:
 
     def dropped(self, number: int, call: Call) -> None:
         """Remove the reservation of a call that was not made."""
-        with telling(self._url), self._database.begin() as connection:
+        with fleet_errors(self._url), self._database.begin() as connection:
             row = _locked(connection, call.key)
             limits = _of(_limits(connection, call.key, call.provider), call.key)
             values: dict[str, Any] = {}
@@ -199,25 +199,25 @@ class LimitStore:
     def count(self, key: str, tenant: str, used: usage.Used) -> None:
         """Add the usage of calls to which no limit applies."""
         told = {"tokens": used.tokens, "cost_usd": used.cost_usd or 0.0, "calls": used.calls}
-        with telling(self._url):
+        with fleet_errors(self._url):
             by_itself(self._database, _COUNT, {"key": key, "tenant": tenant, **told})
 
     def block(self, key: str, wait_s: float) -> None:
         """Keep all workers from calling with a key for some time, as its server has asked."""
         until = _after(min(wait_s, MOST_BLOCKED_S))
-        with telling(self._url), self._database.begin() as connection:
+        with fleet_errors(self._url), self._database.begin() as connection:
             row = _locked(connection, key)
             later = until if row.blocked_until is None else func.greatest(keys.c.blocked_until, until)
             connection.execute(update(keys).where(keys.c.key == key).values(blocked_until=later))
 
     def used_up(self) -> frozenset[str]:
         """Tenants whose tasks must not be claimed."""
-        with telling(self._url), self._database.begin() as connection:
+        with fleet_errors(self._url), self._database.begin() as connection:
             return usage.used_up(connection)
 
     def mark_used_up(self, tenant: str) -> None:
         """Mark the budget of a tenant as used up, until its period ends."""
-        with telling(self._url), self._database.begin() as connection:
+        with fleet_errors(self._url), self._database.begin() as connection:
             usage.mark_used_up(connection, tenant)
 
 

@@ -98,10 +98,10 @@ class Host(Protocol[A]):
         ...
 
     def taken(self) -> Sequence[int]:
-        """Letters that runs have received, and that are not burnt yet; unchanged until `burnt` is called."""
+        """Letters that runs have received, and that are not deleted yet; unchanged until `forget_letters` is called."""
         ...
 
-    def burnt(self, letters: Sequence[int]) -> None:
+    def forget_letters(self, letters: Sequence[int]) -> None:
         """These letters have been deleted."""
         ...
 
@@ -260,7 +260,7 @@ class WorkerLoop(Generic[A]):
         self._living = self._fleet.announce(self._name, self._queues, self._slots)
 
     def _speak(self) -> None:
-        self._burn()
+        self._delete_letters()
         self._host.look(self._attempts)
         living = [attempt for attempt in self._attempts if not attempt.is_lost]
         news = {one: (one.steps, None if one.place is None else dict(one.place)) for one in living}
@@ -283,10 +283,10 @@ class WorkerLoop(Generic[A]):
                     self._host.tell(attempt, letter)
         self._settle()
 
-    def _burn(self) -> None:
+    def _delete_letters(self) -> None:
         if letters := self._host.taken():
-            self._fleet.burn(letters)
-            self._host.burnt(letters)
+            self._fleet.delete_letters(letters)
+            self._host.forget_letters(letters)
 
     def _claim(self) -> None:
         found = self._fleet.claim(self._name, self._queues, self._free)
@@ -313,7 +313,7 @@ class WorkerLoop(Generic[A]):
                 result = Result("again")
             if result.kind in ("failed", "hopeless") and self._is_outdated():
                 result = Result("again")
-            self._burn()
+            self._delete_letters()
             if not attempt.is_lost:
                 self._note(attempt, result)
             self._attempts.remove(attempt)
@@ -350,7 +350,7 @@ class WorkerLoop(Generic[A]):
                 )
                 line = f"{result.outcome or state}{f': {result.reason}' if result.reason else ''}"
             case "resting":
-                is_ours = self._fleet.lay_down(claim, self._name, result.wait_s, **told)
+                is_ours = self._fleet.release_resting(claim, self._name, result.wait_s, **told)
                 line = f"rests after {attempt.steps} steps: {_until(result.wait_s)}"
             case "again":
                 delay_s = _WAITING_S if result.reason else 0.0

@@ -147,7 +147,7 @@ class ProcessHost:
     def taken(self) -> Sequence[int]:
         return tuple(self._taken)
 
-    def burnt(self, letters: Sequence[int]) -> None:
+    def forget_letters(self, letters: Sequence[int]) -> None:
         self._taken = [one for one in self._taken if one not in letters]
 
     def result_of(self, attempt: ProcessAttempt) -> Result:

@@ -68,20 +68,20 @@ def perform(order: Order, pipe: Connection) -> None:
     with suppress(OSError):
         os.setsid()
     sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 (for as long as the process lives)
-    signs = _Signs(pipe)
-    result = _result(order, signs)
-    signs.send(result)
-    signs.close()
+    worker = _WorkerPipe(pipe)
+    result = _result(order, worker)
+    worker.send(result)
+    worker.close()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # other threads hold nothing that must be saved
 
 
-def _result(order: Order, signs: _Signs) -> Result:
+def _result(order: Order, worker: _WorkerPipe) -> Result:
     try:
         if int(order.task.get("format", 0)) > FORMAT:
             return Result("failed", reason="the task is of a newer version of rawko than this worker")
-        return asyncio.run(_run(order, signs))
+        return asyncio.run(_run(order, worker))
     except FleetError as error:
         if is_away(error):
             return Result("again", reason=f"the database is away: {error}")
@@ -97,28 +97,28 @@ def _result(order: Order, signs: _Signs) -> Result:
         return Result("failed", reason=f"{type(error).__name__}: {error}")
 
 
-async def _run(order: Order, signs: _Signs) -> Result:
+async def _run(order: Order, worker: _WorkerPipe) -> Result:
     if not order.place and any(letter.kind == "cancel" for letter in order.letters):
         for letter in order.letters:
-            signs.send(Taken(letter.id))
+            worker.send(Taken(letter.id))
         return Result("ended", "cancelled")
-    if signs.is_stopped:
+    if worker.is_stopped:
         return Result("again")
     share(make_url(order.environ[JOURNAL_URL]))  # one connection for all database access of this process
     workspace = await asyncio.to_thread(make_place, order)
     settings = _settings(order, workspace)
     has_begun = has_record(settings, order.run)
-    signs.send(Progress(0, str(workspace), str(settings.state_dir), None if has_begun else own_release()))
-    run = await _going_on(order, settings, signs) if has_begun else _new(order, settings)
-    watch = _Watch(run, signs)
-    run.guard = guard_of(run, order.tenant, order.environ[JOURNAL_URL], signs.let_go, signs.give_up)
+    worker.send(Progress(0, str(workspace), str(settings.state_dir), None if has_begun else own_release()))
+    run = await _going_on(order, settings, worker) if has_begun else _new(order, settings)
+    watch = _Watch(run, worker)
+    run.guard = guard_of(run, order.tenant, order.environ[JOURNAL_URL], worker.release_run, worker.fail_run)
     run.observe = watch.see
     run.log = watch.log
-    signs.listen(asyncio.get_running_loop(), watch)
+    worker.listen(asyncio.get_running_loop(), watch)
     report = await run.execute()
-    if signs.hopeless:
-        return Result("hopeless", reason=signs.hopeless)
-    return _told(report, signs)
+    if worker.hopeless:
+        return Result("hopeless", reason=worker.hopeless)
+    return _told(report, worker)
 
 
 def _settings(order: Order, workspace: Path) -> Settings:
@@ -137,19 +137,19 @@ def _new(order: Order, settings: Settings) -> Run:
     return Run(settings, order.task["text"], agent=order.task["agent"], people=people, id=order.run)
 
 
-async def _going_on(order: Order, current: Settings, signs: _Signs) -> Run:
+async def _going_on(order: Order, current: Settings, worker: _WorkerPipe) -> Run:
     found = await prepare_as_recorded(order.run, current)
     record = found.record
     settings = replace(record.settings, sandbox=record.settings.sandbox or order.is_sandboxed)
     letters = [*order.letters]
     for letter in letters:
         if letter.kind == "cancel":
-            signs.send(Taken(letter.id))
+            worker.send(Taken(letter.id))
             return run_to_cancel(record, letter.who, found.charts)
     for letter in letters:
         if letter.kind == LARGER:
             settings = changed_by(settings, Flags(json.loads(letter.text)))
-            signs.send(Taken(letter.id))
+            worker.send(Taken(letter.id))
     run = run_of(record, settings, found.charts)
     policy: People = Headless(settings.headless, settings.default_answers)
     for letter in letters:
@@ -157,11 +157,11 @@ async def _going_on(order: Order, current: Settings, signs: _Signs) -> Run:
             continue
         if letter.kind != "answer":
             inbox.leave(settings, order.run, letter.kind, who=letter.who, text=letter.text)
-            signs.send(Taken(letter.id))
+            worker.send(Taken(letter.id))
         elif letter.question is not None and await _asks_another(order.run, settings, letter.question):
-            signs.send(Taken(letter.id))  # the question is answered already
+            worker.send(Taken(letter.id))  # the question is answered already
         else:
-            policy = _OneAnswer(letter, policy, signs)
+            policy = _OneAnswer(letter, policy, worker)
     run.people = policy
     return run
 
@@ -171,7 +171,7 @@ async def _asks_another(run: str, settings: Settings, question: int) -> bool:
     return needs is not None and needs.number is not None and needs.number != question
 
 
-def _told(report: Report, signs: _Signs) -> Result:
+def _told(report: Report, worker: _WorkerPipe) -> Result:
     data = report.to_json()
     if report.outcome == "limit" and report.question is None and report.state == OUT_OF_BUDGET:
         data["question"] = {"kind": "budget", "text": "a larger budget"}
@@ -181,38 +181,38 @@ def _told(report: Report, signs: _Signs) -> Result:
         kind: Any = "hopeless" if report.is_bad_input else "ended"
         reason = str((report.error or {}).get("message", "")) if report.is_bad_input else ""
         return Result(kind, report.outcome, reason, data)
-    if signs.is_stopped:
-        return Result("again", reason=signs.waits_for)
+    if worker.is_stopped:
+        return Result("again", reason=worker.waits_for)
     return Result("failed", reason=str((report.error or {}).get("message") or "; ".join(report.notes) or "stopped"))
 
 
 class _OneAnswer:
     """Gives a person's answer that came while the run waited; later questions go to the policy."""
 
-    def __init__(self, letter: Letter, afterwards: People, signs: _Signs) -> None:
+    def __init__(self, letter: Letter, afterwards: People, worker: _WorkerPipe) -> None:
         self._letter: Letter | None = letter
-        self._afterwards, self._signs = afterwards, signs
+        self._afterwards, self._worker = afterwards, worker
 
     async def ask(self, question: Question) -> Answer | None:
         letter, self._letter = self._letter, None
         if letter is None:
             return await self._afterwards.ask(question)
-        self._signs.send(Taken(letter.id))
+        self._worker.send(Taken(letter.id))
         return Answer(letter.text, who=letter.who)
 
 
 class _Watch:
     """Reports the run's progress to the worker; passes the worker's messages to the run."""
 
-    def __init__(self, run: Run, signs: _Signs) -> None:
-        self._run, self._signs = run, signs
+    def __init__(self, run: Run, worker: _WorkerPipe) -> None:
+        self._run, self._worker = run, worker
         self._letters: list[Letter] = []
         self._has_begun = False
 
     def see(self, event: InspectionEvent) -> None:
         """Report an event of the run's machine."""
         if event["type"] == "step" and event["row"] is not None:
-            self._signs.send(Progress(event["row"]))
+            self._worker.send(Progress(event["row"]))
             if not self._has_begun:
                 self._has_begun = True
                 for letter in self._letters:
@@ -221,7 +221,7 @@ class _Watch:
     def log(self, level: str, message: str, data: Mapping[str, Any]) -> None:
         """Report a warning or error of the machine's log."""
         if level in ("warning", "error"):
-            self._signs.send(Said(message))
+            self._worker.send(Said(message))
 
     def give(self, letter: Letter) -> None:
         """Give a letter to the running run; its inbox is read once its machine has begun."""
@@ -241,14 +241,14 @@ class _Watch:
                 text=letter.text,
                 question=letter.question,
             )
-        self._signs.send(Taken(letter.id))
+        self._worker.send(Taken(letter.id))
 
     def stop(self, why: str) -> None:
         """Stop the run."""
         self._run.stop_here(why)
 
 
-class _Signs:
+class _WorkerPipe:
     """The pipe to the worker, read by a thread, so that the end of the worker is noticed even if the run blocks."""
 
     def __init__(self, pipe: Connection) -> None:
@@ -259,7 +259,7 @@ class _Signs:
         self._latest = time.monotonic()
         self.is_stopped = False
         self.waits_for = self.hopeless = ""
-        threading.Thread(target=self._read, name="signs", daemon=True).start()
+        threading.Thread(target=self._read, name="worker", daemon=True).start()
         threading.Thread(target=self._watch, name="silence", daemon=True).start()
 
     def send(self, message: object) -> None:
@@ -272,12 +272,12 @@ class _Signs:
         with self._sending, suppress(OSError):
             self._pipe.close()
 
-    def let_go(self, why: str) -> None:
+    def release_run(self, why: str) -> None:
         """Stop the run, which then waits in the queue for what `why` names."""
         self.waits_for = why
         self._stop(why)
 
-    def give_up(self, why: str) -> None:
+    def fail_run(self, why: str) -> None:
         """Stop the run; a person must change something before it can continue."""
         self.hopeless = why
         self._stop(why)

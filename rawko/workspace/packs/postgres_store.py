@@ -106,7 +106,7 @@ class PostgresPacks:
         )
 
     def begin(self, run: str) -> int:
-        with self._telling():
+        with self._pack_errors():
             values = {"run": check_run(run)}
             try:
                 return int(by_itself(self._engine, _BEGIN, values).fetchone()[0])
@@ -127,7 +127,7 @@ class PostgresPacks:
         place = {"run": run, "epoch": pack.epoch, "number": pack.number}
         if len(data) <= PIECE_BYTES and not instead_of:
             given = {**place, "level": pack.level, "head": pack.head, "size": len(data), "data": data}
-            with self._telling():
+            with self._pack_errors():
                 held = by_itself(self._engine, _ONE, given).fetchone()
             if held is None or held[0] != pack.epoch:
                 raise _replaced(run)
@@ -145,7 +145,7 @@ class PostgresPacks:
                 connection.execute(delete(table).where(table.c.run == run, or_(*old)))
 
     def packs(self, run: str) -> Sequence[Pack]:
-        with self._telling():
+        with self._pack_errors():
             try:
                 return [Pack(*row) for row in by_itself(self._engine, _LIST, {"run": run}).fetchall()]
             except DBAPIError as error:
@@ -175,11 +175,11 @@ class PostgresPacks:
     @contextmanager
     def _written(self) -> Iterator[Connection]:
         """A transaction."""
-        with self._telling(), self._engine.begin() as connection:
+        with self._pack_errors(), self._engine.begin() as connection:
             yield connection
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _pack_errors(self) -> Iterator[None]:
         try:
             yield
         except SQLAlchemyError as error:

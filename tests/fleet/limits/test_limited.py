@@ -33,7 +33,7 @@ class Bench:
     store: LimitStore
     address: str
     waits: list[tuple[float, str]] = field(default_factory=list)
-    let_go: list[str] = field(default_factory=list)
+    release_run: list[str] = field(default_factory=list)
     given_up: list[str] = field(default_factory=list)
     price: Price | None = None
     left_ms: float = 1e9
@@ -47,7 +47,7 @@ class Bench:
             lambda model: self.price,
             lambda wait_ms: "the budget leaves less" if wait_ms > self.left_ms else None,
             lambda what, wait_s, limit: self.waits.append((wait_s, limit)),
-            self.let_go.append,
+            self.release_run.append,
             self.given_up.append,
         )
         return LimitedProvider(ANTHROPIC.make(self.address), self.store, terms)
@@ -140,10 +140,10 @@ async def test_a_run_is_let_go_of_when_the_budget_is_used_up(bench: Bench, llmoc
     llmock.reply("Hello.")
     await provider.create(REQUEST)  # the first one may go over: what it sends is known to the server alone
     asked = asyncio.ensure_future(provider.create(REQUEST))
-    await _until(lambda: bool(bench.let_go))
+    await _until(lambda: bool(bench.release_run))
     assert not asked.done(), "the call is ended by the run's stop, not answered"
     asked.cancel()
-    assert "used up its budget of 1 tokens a month" in bench.let_go[0]
+    assert "used up its budget of 1 tokens a month" in bench.release_run[0]
     assert len(llmock.requests) == 1
     await provider.aclose()
 
