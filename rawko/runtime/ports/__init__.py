@@ -1,7 +1,7 @@
-"""The ports: what the machines need of the world, as Protocols, one module each. Adapters are in providers/, tools/,
-workspace/ and cli/people.py.
+"""The ports: Protocols for the services that machines need (model, tools, workspace, people), one module each. Their
+adapters are in providers/, tools/, workspace/ and cli/people.py.
 
-Nothing here does anything. `rawko.testing` has one conformance suite per port, run on every adapter.
+The package has no implementation. `rawko.testing` has one conformance suite per port, which runs on every adapter.
 """
 
 from __future__ import annotations

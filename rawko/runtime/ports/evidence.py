@@ -1,4 +1,4 @@
-"""The port through which a machine looks for evidence in the files that are to be delivered."""
+"""The port through which a machine gathers evidence about the files to be delivered."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from typing import Any, Protocol
 
 
 class EvidenceGatherer(Protocol):
-    """Looks for evidence in one folder. Demands and evidence are data (`rawko.vocabulary.evidence`)."""
+    """Gathers evidence in one folder. Demands and evidence are data (`rawko.vocabulary.evidence`)."""
 
     async def __call__(self, demands: Sequence[Any], known: Sequence[Any] = ()) -> list[dict[str, Any]]:
-        """Evidence for each demand, in order; a check that is known to have passed on the same files is not run again.
+        """Evidence for each demand, in order; a check that has passed on the same files, according to `known`, is not
+        run again.
 
         Raises:
-            WorkspaceError: The folder cannot be captured or set back.
+            WorkspaceError: The folder cannot be captured or restored.
         """
         ...
 
     async def delivery(self) -> dict[str, Any]:
-        """The files as they are now, as a Snapshot as data.
+        """The present files, as a Snapshot as data.
 
         Raises:
             WorkspaceError: The folder cannot be captured.
@@ -26,9 +27,9 @@ class EvidenceGatherer(Protocol):
         ...
 
     async def set_back(self, to: Mapping[str, Any] | None) -> None:
-        """Bring the files back to a snapshot: what an interrupted check did is undone.
+        """Restore the files of a snapshot, to undo an interrupted check.
 
         Raises:
-            WorkspaceError: The folder cannot be set back.
+            WorkspaceError: The folder cannot be restored.
         """
         ...

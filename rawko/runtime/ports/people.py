@@ -10,7 +10,7 @@ from rawko.vocabulary.messages import ToolCall
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Something that only a person can answer; a "message" is the next thing that the user says in a conversation."""
+    """A question that only a person can answer; "message" asks for the user's next message in a conversation."""
 
     kind: Literal["clarify", "pause", "approval", "message"]
     text: str
@@ -20,7 +20,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a person said. For an approval: "once", "tool" (this tool from now on), "always", or "deny"."""
+    """A person's answer. For an approval: "once", "tool" (this tool from now on), "always", or "deny"."""
 
     text: str
     who: str = "user"
@@ -30,16 +30,16 @@ class People(Protocol):
     """The person at the terminal; a headless run has none."""
 
     async def ask(self, question: Question) -> Answer | None:
-        """The person's answer, or None where no person is there (never a made-up answer).
+        """The person's answer, or None if no person is there (never a made-up answer).
 
         Raises:
-            Unattended: No person is there, and by policy the run does not wait for one.
+            Unattended: No person is there, and the run's policy is not to wait for one.
         """
         ...
 
 
 class Unattended(Exception):
-    """No person is there to answer, and by policy the run does not wait. `question` is what was asked."""
+    """No person is there to answer, and the run's policy is not to wait. `question` is the unanswered question."""
 
     def __init__(self, question: Question) -> None:
         super().__init__(f"nobody is there to answer: {question.text}")

@@ -1,4 +1,4 @@
-"""The Provider port: a model that is asked, as a stream or at once."""
+"""The Provider port: calls to a model, streamed or as a whole."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class ModelRequest:
     """One call of a model.
 
     Attributes:
-        purpose: Who asks, for scenarios, logs and cost: "select", "evaluate", "compact", "judge", or "agent:<name>".
+        purpose: The caller, for scenarios, logs and cost: "select", "evaluate", "compact", "judge", or "agent:<name>".
         system: The stable prefix; providers may cache it together with the tools.
         output_schema: JSON Schema that the answer's text must fit; None for free conversation.
         max_tokens: Bound of the answer, in tokens.
         timeout_ms: Bound of the whole call; None for the provider's default.
-        provider: Who is asked, where that is not the run's provider; None: that one.
+        provider: Name of another provider than the run's; None for the run's.
     """
 
     purpose: str
@@ -62,7 +62,7 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True)
 class TurnDone:
-    """The end of a model call: the whole message, verbatim, with why it stopped and what it cost."""
+    """The end of a model call: the whole message, unchanged, with its stop reason and usage."""
 
     message: Message
     stop_reason: StopReason
@@ -79,7 +79,7 @@ class ProviderError(Exception):
     Attributes:
         category: "provider_error", "timeout" or "validation_error" (S6-040).
         code: See `ProviderCode`.
-        retry_after_ms: What the server asked for, else None.
+        retry_after_ms: The wait that the server requested, else None.
         status: HTTP status, else None.
         usage: Tokens that the failed call is known to have used.
     """
@@ -104,7 +104,9 @@ class ProviderError(Exception):
 
     @property
     def refused_wait(self) -> ProviderCode | None:
-        """Of an error with the code `budget`: the code of the failure after which there is no time to wait."""
+        """For an error with the code `budget`: the code of the failure after which there was no time to wait; else
+        None.
+        """
         cause = self.__cause__
         return cause.code if self.code == "budget" and isinstance(cause, ProviderError) else None
 
@@ -115,7 +117,7 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """What the provider is called in reports."""
+        """The name of the provider in reports."""
         ...
 
     def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:

@@ -21,14 +21,13 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What a tool did.
+    """The result of a tool call.
 
     Attributes:
         content: The text for the model.
-        is_error: The tool says that it failed; the model may repair it.
+        is_error: The tool reports a failure; the model may repair it.
         is_broken: The tool itself is defective (crashed); repeating the call cannot help.
-        touched: Workspace-relative paths that it may have written; None: unknown, look at everything;
-            empty: nothing.
+        touched: Workspace-relative paths that it may have written; None: unknown, scan everything; empty: none.
         exit_code: Of a command, else None.
     """
 
@@ -42,7 +41,9 @@ class ToolOutcome:
 
 @dataclass(frozen=True, slots=True)
 class FileOfCall:
-    """The one file that a call names. `path`: relative to the workspace, links followed; `is_there`: it exists now."""
+    """The only file that a call names. `path`: relative to the workspace, links followed; `is_there`: whether it
+    exists now.
+    """
 
     path: str
     is_there: bool
@@ -50,7 +51,7 @@ class FileOfCall:
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """What the gate says of a call, and which rule said it. `file`: of a call that names one."""
+    """The gate's decision on a call, and the rule that decided. `file`: the file of a call that names one."""
 
     decision: Literal["allow", "ask", "deny"]
     rule: str
@@ -59,9 +60,9 @@ class GateVerdict:
 
 
 OutputListener: TypeAlias = Callable[[bytes], None]
-"""Called with each piece of a running command's output, cut anywhere: for people who watch, never for the model."""
+"""Called with each piece of a running command's output, split anywhere: for people who watch, never for the model."""
 ApprovalScope = Literal["once", "tool", "always"]
-"""What a person's yes covers: this very call, this tool from now on, or everything from now on."""
+"""The calls that a person's approval covers: this call, this tool from now on, or all calls from now on."""
 
 
 class Toolbox(Protocol):
@@ -72,21 +73,22 @@ class Toolbox(Protocol):
         ...
 
     def check(self, agent: str, call: ToolCall) -> GateVerdict:
-        """Whether the call may run. Unknown tools and inputs against the schema are not the gate's: `run`
-        answers them with an error for the model."""
+        """Whether the call may run. Unknown tools and invalid inputs are not refused here: `run` answers them with
+        an error for the model.
+        """
         ...
 
     def approve(self, agent: str, call: ToolCall, scope: ApprovalScope) -> None:
-        """Remember a person's yes to a call that `check` answered with "ask". A deny rule still stands."""
+        """Record a person's approval of a call for which `check` returned "ask". Deny rules still apply."""
         ...
 
     async def run(self, agent: str, call: ToolCall, on_output: OutputListener | None = None) -> ToolOutcome:
-        """Run the tool. Never raises for what a tool or its input does; cancelling stops the tool's processes.
+        """Run the tool. Never raises for failures of a tool or its input; cancelling stops the tool's processes.
 
-        A call that the gate denies is answered with an error outcome, whatever the caller did before.
+        A call that the gate denies gets an error outcome, whatever the caller did before.
 
         Args:
-            on_output: Of tools that write their output piece by piece (`bash`); others never call it.
+            on_output: Called by tools that write their output piece by piece (`bash`); other tools never call it.
         """
         ...
 

@@ -15,7 +15,7 @@ class Workspace(Protocol):
     def root(self) -> str: ...
 
     async def capture(self, label: str, touched: Sequence[str] | None = None) -> Snapshot:
-        """Record the workspace. `touched` are hints (see ToolOutcome); None looks at everything.
+        """Record the workspace. `touched` are hints (see ToolOutcome); None scans everything.
 
         Raises:
             WorkspaceError: The store or the workspace cannot be read or written.
@@ -23,9 +23,9 @@ class Workspace(Protocol):
         ...
 
     async def reset(self, to: Snapshot | None = None) -> None:
-        """Bring the files back to a snapshot: what an interrupted tool did is as if it had not happened.
+        """Restore the files of a snapshot, to undo an interrupted tool.
 
-        What is lost by that is kept as a snapshot first. Without `to` it is the run's latest snapshot.
+        The present files are captured first. Without `to`, the run's latest snapshot is restored.
 
         Raises:
             WorkspaceError: As `capture`.
@@ -37,8 +37,9 @@ class Workspace(Protocol):
         ...
 
     async def step_changes(self, first: str, before: str, after: str) -> Sequence[StepChange]:
-        """Paths that differ between the trees before and after a step, sorted by path, each as it differs between the
-        first tree and the one after: what a step adds to what all steps have changed, whatever that has grown to."""
+        """Paths that differ between the trees `before` and `after` of a step, sorted, each with its difference
+        between `first` and `after`.
+        """
         ...
 
     async def diff(self, before: str, after: str) -> str:
@@ -49,7 +50,7 @@ class Workspace(Protocol):
 
 
 class WorkspaceError(Exception):
-    """The workspace or its store failed. `path` is what it failed on, or None."""
+    """The workspace or its store failed. `path`: the path concerned, or None."""
 
     def __init__(self, message: str, *, path: str | None = None) -> None:
         super().__init__(message)
