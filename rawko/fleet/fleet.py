@@ -553,7 +553,7 @@ class Fleet:
             is_kept = task is not None and task.state == "queued" and task.kept_for is not None
             if task is None or not (is_kept or task.state == "dead"):
                 told = "there is no such run" if task is None else f"it is {task.state}"
-                raise FleetError(f"run {run!r} is no dead letter: {told}; `rawko runs --fleet` lists what is dead")
+                raise FleetError(f"run {run!r} is not dead: {told}; `rawko runs --fleet` lists what is dead")
             records.change(connection, run, state="queued", failures=0, takeovers=0, outcome=None)
             self._free(connection, task)
 

@@ -62,8 +62,8 @@ def say(
             )
     before = fleet.tell(task.run, kind, who, text, question)
     if kind == "cancel" and before.is_cancelled_at_once:
-        return "cancelled before it began" if before.place is None else "cancelled where it stood"
-    return "told the worker that has it" if before.state == "running" else "told; a worker goes on with it"
+        return "cancelled before it began" if before.place is None else "cancelled; no worker had it"
+    return "sent to its worker" if before.state == "running" else "sent; a worker continues the run"
 
 
 def enlarge(fleet: Fleet, task: TaskRecord, flags: Flags, *, who: str) -> str:

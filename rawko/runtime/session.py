@@ -145,7 +145,7 @@ class Session:
         found = await _with_retries(lambda: self.journal.last_seq(self.run))
         known = self._recorded
         if known is not None and known.last_seq != found:
-            message = f"run {self.run!r} has gone on elsewhere, from row {known.last_seq} to {found}: resume it again"
+            message = f"run {self.run!r} was continued elsewhere, from row {known.last_seq} to {found}: resume it again"
             raise JournalError(message, is_retryable=False)
         self._epoch, self._seq, self._checkpointed = epoch, found, found
         if known is not None:  # rows that a resume had to replay count, too, even if the run is killed often
@@ -222,7 +222,7 @@ class Session:
 
         def report(objection: Objection) -> None:
             fields = {"monitor": objection.monitor, "state": objection.state}
-            self.log(actor, f"{actor.path!r} goes on against {objection}", "warning", fields)
+            self.log(actor, f"{actor.path!r} continues despite {objection}", "warning", fields)
 
         watch(actor.interpreter, self._monitors, actor=actor.path, memory=memory, report=report)
 

@@ -86,6 +86,6 @@ class Task(Tool):
             raise ToolFailure("the task is empty; accepted: what the agent is to do, in words", code="invalid_input")
         if name not in known:
             above = name in agents_in(run.agent)
-            why = f" is at work already ({run.agent.replace(SEPARATOR, ' called ')})" if above else " cannot be called"
+            why = f" is running already ({run.agent.replace(SEPARATOR, ' called ')})" if above else " cannot be called"
             raise ToolFailure(f"the agent {name!r}{why}{accepted(known, found=name)}", code="not_found")
         return ToolOutcome(f"{name} begins", touched=(), details={BEGINS_AGENT: name})

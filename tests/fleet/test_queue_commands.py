@@ -74,4 +74,4 @@ def test_a_dead_run_is_listed_with_its_reason_and_tried_again(bed: Bed, fleet: F
     assert "queued" in _said(bed, "queue", "requeue", with_unknown[-7:])
     assert bed.task(with_unknown).state == "queued"
     again = _said(bed, "queue", "requeue", with_unknown, code=2)
-    assert "is no dead letter: it is queued" in again
+    assert "is not dead: it is queued" in again

@@ -82,7 +82,7 @@ async def test_a_report_is_logged_once_and_the_step_happens() -> None:
         assert actor.matches("wide")
     ((level, message, fields),) = lines
     assert (level, fields["monitor"], fields["state"]) == ("warning", "knocked", "burst_in")
-    assert "goes on against the monitor 'knocked'" in message
+    assert "continues despite the monitor 'knocked'" in message
 
 
 async def test_what_is_remembered_is_for_a_machine_that_goes_on() -> None:

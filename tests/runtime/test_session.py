@@ -93,7 +93,7 @@ async def test_a_run_that_has_gone_on_elsewhere_is_not_written() -> None:
     async with listening(journal, recorded, snapshot=snapshot) as other:
         await other.request("WHOLE", text="two")
     rows = await journal.rows("r")
-    with pytest.raises(ActorCrashed, match="has gone on elsewhere, from row 2 to 3: resume it again"):
+    with pytest.raises(ActorCrashed, match="was continued elsewhere, from row 2 to 3: resume it again"):
         async with listening(journal, recorded, snapshot=snapshot) as late:
             await late.request("WHOLE", text="lost")
     assert await journal.rows("r") == rows
@@ -103,7 +103,7 @@ async def test_a_new_run_finds_none_of_its_name() -> None:
     journal = MemoryJournal()
     async with listening(journal) as actor:
         await actor.request("WHOLE", text="one")
-    with pytest.raises(ActorCrashed, match="has gone on elsewhere"):
+    with pytest.raises(ActorCrashed, match="was continued elsewhere"):
         async with listening(journal, Recorded("r", None, ())) as namesake:
             await namesake.request("WHOLE", text="mine")
 

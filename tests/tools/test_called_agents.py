@@ -113,7 +113,7 @@ def test_an_agent_below_the_depth_does_not_have_the_tool(
         ({"agent": "tester"}, "'task' is missing"),
         ({"agent": "tester", "task": " "}, "the task is empty"),
         ({"agent": "testr", "task": "x"}, "the agent 'testr' cannot be called; did you mean 'tester'?"),
-        ({"agent": "dev", "task": "x"}, "the agent 'dev' is at work already (dev)"),
+        ({"agent": "dev", "task": "x"}, "the agent 'dev' is running already (dev)"),
         ({"agent": "round", "task": "x"}, "the agent 'round' cannot be called"),
         ({"agent": "tester", "task": "x", "why": "y"}, "why"),
     ],

@@ -183,7 +183,7 @@ def test_a_budget_is_enlarged_and_a_run_is_cancelled_on_a_phone(bed: Bed, served
     page.wait_for_selector(f"[data-run='{run}'] .state.success")
     assert bed.task(run).outcome == "success"
     status, told = served.post(f"/api/runs/{asking}/cancel")
-    assert (status, told["words"]) == (200, "told; a worker goes on with it")
+    assert (status, told["words"]) == (200, "sent; a worker continues the run")
     page.wait_for_selector(f"[data-run='{asking}'] .state.cancelled")
     assert worker.end(signal.SIGTERM) == 0, worker.said
 

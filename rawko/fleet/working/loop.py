@@ -196,7 +196,7 @@ class WorkerLoop(Generic[A]):
             self._drained_at = now
             for attempt in self._attempts:
                 self._host.tell(attempt, DRAIN)
-            self._tell(f"no more tasks; {len(self._attempts)} runs stop where they stand")
+            self._tell(f"no more tasks; {len(self._attempts)} runs stop after their present step")
         if self._drained_at is not None and (self._stops > 1 or now - self._drained_at > DRAIN_S):
             for attempt in self._attempts:
                 self._host.kill(attempt)
@@ -372,7 +372,7 @@ class WorkerLoop(Generic[A]):
         try:
             self._fleet.leave(self._name)
         except FleetError as error:
-            self._tell(f"{error}; the others see in a moment that this worker is gone")
+            self._tell(f"{error}; the other workers will notice soon that this worker is gone")
 
 
 def _until(wait_s: float | None) -> str:

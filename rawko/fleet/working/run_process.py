@@ -305,7 +305,7 @@ class _WorkerPipe:
                 return self._stop("its worker is gone")
             self._latest = time.monotonic()
             if message == DRAIN:
-                self._stop("its worker lets go of it; another one goes on")
+                self._stop("released by its worker; another worker continues it")
             elif message == FENCED:
                 self._stop("another worker has it now")
             elif message != ALIVE:

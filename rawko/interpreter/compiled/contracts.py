@@ -63,7 +63,7 @@ def compile_condition(guard: d.Guard, bindings: Bindings) -> Condition | None:
 
 def _named(guard: d.Guard, bindings: Bindings) -> Condition:
     condition = compile_condition(guard, bindings)
-    assert condition is not None, "code does not stand inside expressions"
+    assert condition is not None, "code is no part of an expression"
     return condition
 
 

@@ -120,7 +120,7 @@ class Places:
         for name, record in records.items():
             image = self.same(name)
             if image is None or not new.is_history[new.index[image]]:
-                self.notes.append(f"the history {name!r} is not in the chart any more: what it held is forgotten")
+                self.notes.append(f"the history {name!r} is not in the chart any more: its record is dropped")
                 continue
             places = [place for state in record if (place := self._place(state)) is not None]
             if len(places) < len(record):

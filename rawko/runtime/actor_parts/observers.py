@@ -40,4 +40,4 @@ class Observers(Generic[C]):
                 callback(*news)
             except Exception as error:  # noqa: BLE001 - foreign code; an observer must not be able to stop a run
                 self._remove(callback)
-                self._report(f"observer {callback!r} raised {type(error).__name__}: {error}; it is told nothing more")
+                self._report(f"observer {callback!r} raised {type(error).__name__}: {error}; it gets no more events")

@@ -118,7 +118,7 @@ class _Migration:
                 continue  # the notes say already that its invocation is stopped
             made = child_machine_of(chart, bindings, invoked)
             if made is None:
-                notes.append(f"actor {invoked.src!r} is no machine any more: it begins anew")
+                notes.append(f"actor {invoked.src!r} is not a machine any more: it is started again")
                 continue
             children[invoked.id] = self.machine(f"{path}/{invoked.id}", child, made.chart, made.bindings)
         self.machines.insert(place, MigratedMachine(path, old, chart, before, found.states, tuple(notes)))

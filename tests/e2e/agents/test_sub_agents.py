@@ -119,7 +119,7 @@ def test_its_tools_are_never_wider_than_those_of_its_caller(
     ("asked", "config", "result"),
     [
         ("nobody", "", "the agent 'nobody' cannot be called; accepted: 'tester'"),
-        ("developer", "", "the agent 'developer' is at work already"),
+        ("developer", "", "the agent 'developer' is running already"),
         ("tester", "sub_agents: {depth: 0}", "agents may be called 0 deep, by the setting sub_agents.depth"),
     ],
 )

@@ -116,7 +116,7 @@ async def test_what_fails_is_tried_again_then_dead_with_its_reason_and_can_be_qu
         fire.unlink()
         await queue.requeue("printer")
         assert (await queue.wait("printer", PATIENCE_S)).outcome == "done"
-        with pytest.raises(FleetError, match="no dead letter"):
+        with pytest.raises(FleetError, match="is not dead"):
             await queue.requeue("printer")
 
 
