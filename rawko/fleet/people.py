@@ -22,7 +22,7 @@ class OtherQuestion(FleetError):
     """The answer is for another kind of question than the run asks.
 
     Attributes:
-        kind: Of the question that the run asks.
+        kind: Kind of the question that the run asks.
     """
 
     def __init__(self, message: str, kind: str) -> None:

@@ -240,7 +240,7 @@ class Actor:
             max_microsteps=self.interpreter.max_microsteps,
         )
 
-    # ------------------------------------------------------------ what comes in
+    # ------------------------------------------------------------ events
 
     def send(self, name: str, /, **data: Any) -> None:
         """Queue an event. An actor that has ended drops it; the inspection stream reports that.
@@ -329,7 +329,7 @@ class Actor:
         found = [self.interpreter.next_due(), *(c.next_due() for c in self._cycle.invocations.children.values())]
         return min((due for due in found if due is not None), default=None)
 
-    # ------------------------------------------------------------ what can be seen
+    # ------------------------------------------------------------ state
 
     @property
     def last_step(self) -> Step | None:

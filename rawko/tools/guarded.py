@@ -41,7 +41,7 @@ class Guarded:
     files: tuple[tuple[tuple[int, int], str], ...] = ()
 
     def what(self, real: str, info: os.stat_result | None) -> str | None:
-        """What a guarded place holds, in words; None if the place may be written.
+        """The content of a guarded place, in words; None if the place may be written.
 
         Args:
             real: Workspace-relative, links followed.

@@ -78,8 +78,8 @@ class SnapshotStore:
 
     Attributes:
         root: The workspace, without links in its path.
-        row: The latest row of the run's journal; it stands in each snapshot, so that a journal which has lost its last
-            rows is found out. None: nothing is journaled.
+        row: The latest row of the run's journal; each snapshot records it, so that the loss of a journal's last rows is
+            detected. None: the run has no journal.
     """
 
     def __init__(

@@ -37,7 +37,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the limits need to know of a run.
+    """The data of a run that the limits need.
 
     Attributes:
         key: Returns the name of the key for calls of a provider; `provider` is the run's own.

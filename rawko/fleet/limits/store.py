@@ -74,7 +74,7 @@ class LimitStore:
     def __init__(self, url: URL, database: Engine) -> None:
         self._url, self._database = url, database
 
-    # ------------------------------------------------------------ what is allowed
+    # ------------------------------------------------------------ limits
 
     def set_key(self, name: str, limits: KeyLimits) -> None:
         """Set the limits of a key, or of each key of a provider."""

@@ -92,7 +92,7 @@ class Waiting:
             name = self._program.structure.names[state]
             self._begin(state, known.get(name, set()), moment)
 
-    # ------------------------------------------------------------ what goes on
+    # ------------------------------------------------------------ carried over
 
     def _invocation(self, found: Mapping[str, Any], invokes: Mapping[str, Invoke]) -> None:
         if found["state"] is None:  # spawned: it belongs to the machine
@@ -136,7 +136,7 @@ class Waiting:
             kind = {**kind, "id": id}
         self.external.append([time, seq, kind, name, data])
 
-    # ------------------------------------------------------------ what begins
+    # ------------------------------------------------------------ new timers and invocations
 
     def _begin(self, state: int, known: set[Any], moment: Moment) -> None:
         bound, structure = self._program.bound, self._program.structure

@@ -129,7 +129,7 @@ class Agenda:
         timer = self._first()
         return None if timer is None else timer.due
 
-    # ------------------------------------------------------------ what comes next
+    # ------------------------------------------------------------ the next event
 
     def next(self, now: float) -> Event | Timer | None:
         """Remove and return the first event or timer that is due at `now`; None if nothing is due."""

@@ -2,7 +2,7 @@
 
 Example: E leads from a to b, and its action assigns n and then raises.
 
-    undo              n, configuration, history, invocations, counters as before E; listeners hear `step rolled back`
+    undo              n, configuration, history, invocations, counters as before E; listeners get `step rolled back`
     a handles error   `error.execution` is processed in a, in its own macrostep: receipt FAILED, E is consumed
     a does not        the caller gets an ActionError, chained to the action's exception
 """

@@ -4,7 +4,7 @@ A machine is identified by its path as long as it is the same one. If the run wa
 to their snapshots at that step.
 
     rows        1 … 40   41 … 60   61 rewind to 40   62 …
-    monitors    begin    go on     as after row 40   go on
+    monitors    begin    continue  as after row 40   continue
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class WatchedReplay:
             moved = None if kept is None else {name: moved_by(one, self.time - then) for name, one in kept.items()}
             self._watch(path, machine, moved)
 
-    # ------------------------------------------------------------ what is heard
+    # ------------------------------------------------------------ meta-events
 
     def _hear(self, path: str, watcher: Watcher, event: Any) -> None:
         if not watcher.wants(event):

@@ -133,7 +133,7 @@ def _not_found(path: str, data: bytes, old: str) -> str:
 
 
 def _similar_line(text: str, old: str) -> int | None:
-    """The line at which the passage stands if white space at line ends and within lines is ignored; None if nowhere."""
+    """The line at which the passage occurs if white space at line ends and within lines is ignored; None if nowhere."""
     wanted = [" ".join(line.split()) for line in old.strip().splitlines()]
     have = [" ".join(line.split()) for line in text.splitlines()]
     if not wanted or not any(wanted):

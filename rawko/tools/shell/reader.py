@@ -53,7 +53,7 @@ _COMPARISONS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=", re.ASCII)
 _HEREDOC = re.compile(r"[ \t]*(?:'([\w.-]+)'|\"([\w.-]+)\"|\\([\w.-]+)|([\w.-]+))(?=[ \t\n;&|<>)]|\Z)", re.ASCII)
 _PLAIN = re.compile(r"[^'\"\\$`<>*?\[{ \t\n;&|()]+")
-"""Characters that stand for themselves wherever they stand in a word."""
+"""Characters that have no special meaning anywhere in a word."""
 _REDIRECT = re.compile(r"&>>|&>|<<<|<<-|<<|<>|<&|>>|>&|>\||<|>")
 _PARAMETER = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9@*#?$!-])", re.ASCII)
 _MAX_ARITHMETIC = 2000

@@ -57,7 +57,7 @@ class Archive:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    # ------------------------------------------------------------ what is there
+    # ------------------------------------------------------------ snapshots
 
     def snapshots(self, run: str) -> list[Snapshot]:
         """All snapshots of a run, oldest first; empty for a run without any.

@@ -51,7 +51,7 @@ def trap(words: Words) -> Inner:
 
 
 def command(words: Words) -> Inner:
-    """`command`: with -v it tells where a program is, else it runs it."""
+    """`command`: with -v it prints where a program is, else it runs it."""
     for word in words:
         if not word.is_literal or not word.text.startswith("-"):
             break
