@@ -3,6 +3,14 @@
 `before` of a state is checked at its entry, `after` at its exit, all conditions of a transition around its actions, and
 `always` of each active state after every microstep. A condition may compare the context with `old`: the context when
 the state was entered, or before the transition was taken.
+
+GO leads from a to b, and its action `count` changes n from 1 to 2. The conditions are checked in this order:
+
+    a             after              n 1, old.n 1
+    transition    before, always     n 1, old.n 1
+    (count)
+    transition    after, always      n 2, old.n 1
+    b             before, always     n 2, old.n 2
 """
 
 from __future__ import annotations

@@ -2,6 +2,12 @@
 
 Commit order, for every macrostep: step, journal commit, inspect, start effects. Only one actor of a tree is between
 step and start of effects at a time, so that a snapshot of the tree never contains half a step.
+
+    GO arrives        the inbox puts it into the machine's queue
+    step              the machine takes GO: one macrostep
+    commit            the journal writes the row; then the inspection stream publishes "step"
+    start effects     emits, sends, invocations, in order
+    notify            subscribers, then callers of `request` and `wait_for`
 """
 
 from __future__ import annotations
