@@ -50,22 +50,22 @@ def page(outcome: Outcome) -> str:
     lines = [
         "# Defects that no test finds",
         "",
-        "`make mutants` puts small defects into the code, one at a time: a turned comparison, a bound off by one, a",
-        "lost `not`, a statement left out, a value not given back. A defect is found where a test fails. Which tests",
-        "run which line is measured first; each defect is tried on the tests that run its line, and on no others.",
+        "`make mutants` puts small defects into the code, one at a time: a reversed comparison, a bound off by one, a",
+        "lost `not`, a deleted statement, a missing return value. A defect is found if a test fails. Which tests run",
+        "which line is measured first; each defect is tried only on the tests that run its line.",
         "",
         f"Rooms: {', '.join(outcome.rooms)}. Seed {outcome.seed}, {outcome.count} defects. {outcome.sentence}",
         "",
     ]
     if outcome.before:
         lines += [
-            f"Of these, {outcome.before} were found by a run over the same lines; the others were tried again with the",
-            "tests that were written since.",
+            f"Of these, {outcome.before} were found by an earlier run over the same lines; the others were tried again",
+            "with the tests added since.",
             "",
         ]
     if outcome.surviving:
         lines += ["## Not found", "", *(f"- {text}" for text in outcome.surviving), ""]
     if outcome.equivalent:
-        lines += ["## Equivalent", "", "These change nothing that a user could see, so that no test can find them.", ""]
+        lines += ["## Equivalent", "", "These defects change no visible behaviour, so that no test can find them.", ""]
         lines += [*(f"- {text}: {why}" for text, why in outcome.equivalent), ""]
     return "\n".join(lines)

@@ -26,7 +26,7 @@ def test_a_page_without_survivors_has_no_empty_heading() -> None:
 def test_the_page_says_what_a_former_run_has_found() -> None:
     text = page(Outcome(["runtime"], 3, 10, [], [], 8))
     assert "10 of 10 found (100.0 %)." in text
-    assert "Of these, 8 were found by a run over the same lines" in text
+    assert "Of these, 8 were found by an earlier run over the same lines" in text
 
 
 def test_what_a_run_has_printed_as_found_is_read_back() -> None:
