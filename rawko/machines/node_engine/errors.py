@@ -71,7 +71,7 @@ class LeaseTaken(NodeEngineError):
     """The run belongs to `owner` until `expires_at_ms` (epoch milliseconds), if it does not renew its lease."""
 
     def __init__(self, run_id: str, owner: str, expires_at_ms: int) -> None:
-        super().__init__(f"run {run_id!r} is at work at {owner!r} until {expires_at_ms} (epoch ms)")
+        super().__init__(f"run {run_id!r} is leased by worker {owner!r} until {expires_at_ms} (epoch ms)")
         self.run_id = run_id
         self.owner = owner
         self.expires_at_ms = expires_at_ms

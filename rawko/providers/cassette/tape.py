@@ -74,7 +74,7 @@ class Tape:
         path, count = self._cassette.path, len(self._cassette.exchanges)
         lines = [f"the cassette {path} has no answer to this request (message {len(asked.marks)} of its conversation)"]
         if self._cassette.is_cut:
-            lines.append(f"its recording was interrupted: what stands behind exchange {count} is not complete")
+            lines.append(f"its recording was interrupted: the text after exchange {count} is incomplete")
         nearest = self._nearest(asked)
         if nearest is None:
             lines.append("it holds no exchange at all" if not count else "nothing that it holds is like it")

@@ -160,7 +160,7 @@ class Account:
         most = self.bounds.budget.time_ms
         if most is None or (spent := self.bounds.elapsed_ms()) < most:
             return None
-        return f"The budget is used up: at work for {spent / 1000:.1f} s of {most / 1000:g} s."
+        return f"The budget is used up: the run has worked {spent / 1000:.1f} s of {most / 1000:g} s."
 
     def _out_of_tokens(self) -> str | None:
         most, spent = self.bounds.budget.tokens, self.top.total.total_tokens

@@ -60,9 +60,7 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> Lined:
         if not isinstance(key, str | int | float | bool | None):
             raise BoundsError(f"{line}: a key is a list or mapping; a name is accepted")
         if key in found.lines:
-            raise BoundsError(
-                f"{line}: the key {key!r} stands here again, after line {found.lines[key]}; one is accepted"
-            )
+            raise BoundsError(f"{line}: duplicate key {key!r}, first on line {found.lines[key]}; one is accepted")
         found.lines[key] = line
     loader.flatten_mapping(node)
     for key_node, value_node in node.value:
@@ -81,7 +79,7 @@ def _size(node: yaml.Node, known: dict[int, int]) -> int:
         return 1
     if id(node) in known:
         if not known[id(node)]:
-            raise BoundsError(f"{node.start_mark.line + 1}: an alias stands inside what it names")
+            raise BoundsError(f"{node.start_mark.line + 1}: an alias is inside its own anchor")
         return known[id(node)]
     known[id(node)] = 0
     parts = node.value

@@ -276,7 +276,7 @@ def _note_problem(found: Exploration, source: int, label: int) -> None:
         found.unknown |= found.system.step.beyond
         return
     if outcome.problem == LONG:
-        found.unknown["a macrostep goes on until its data ends it"] = None
+        found.unknown["whether a long macrostep ends depends on its data"] = None
     found.problems.append((source, move, outcome))
 
 

@@ -19,7 +19,7 @@ _DOES: Final[dict[Does, str]] = {
     "reads reports": "reads what a tainted agent has said",
     "writes files": "writes it into files",
     "takes over": "takes over",
-    "runs files": "runs what stands in the files, outside of a sandbox",
+    "runs files": "runs content of the files outside a sandbox",
     "writes": "writes outside",
 }
 

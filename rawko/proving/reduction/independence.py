@@ -281,9 +281,9 @@ class _Sharing:
             source = structure.source[transition.index]
             region = facts.regions.of[source]
             if region in self._first:
-                self._unite([region, *asked], "a question where one of them stands")
+                self._unite([region, *asked], "a guard that asks for the state of one of them")
             elif asked and facts.is_around(source, self._parallel):
-                yield f"the transition at {transition.position} asks where {self._name(asked[0])} stands"
+                yield f"the transition at {transition.position} asks for the state of {self._name(asked[0])}"
 
     def _timers(self) -> Iterator[str]:
         ids = self._facts.ids

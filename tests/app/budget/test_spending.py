@@ -74,7 +74,7 @@ def meter(budget: Budget, *, prices: dict[str, Price] | None = None, elapsed_ms:
         (Budget(tokens=1000), 1, "1,000 of 1,000 tokens"),
         (Budget(tokens=1001), 2, "2,000 of 1,001 tokens"),
         (Budget(cost_usd=0.003), 1, "$0.0030 of $0.003"),
-        (Budget(time="1s"), 0, "at work for 1.5 s of 1 s"),
+        (Budget(time="1s"), 0, "the run has worked 1.5 s of 1 s"),
     ],
 )
 async def test_a_call_is_refused_once_the_budget_is_used_up(budget: Budget, calls: int, said: str) -> None:

@@ -168,7 +168,7 @@ OPENED: Mapping[str, tuple[Callable[[Shell], object], tuple[str, ...], str]] = {
             ),
         ),
         (),
-        "the machine runs what stands in the files, outside of a sandbox with the check 'make test'",
+        "the machine runs content of the files outside a sandbox with the check 'make test'",
     ),
 }
 

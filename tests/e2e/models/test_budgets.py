@@ -91,7 +91,7 @@ def test_time_is_bounded_too_and_no_tool_is_begun_after_it(typed: Typed, rawko: 
     words = ["run", "Work", "--agent", "developer", "--scenario", str(scenario), "--yes", "--json"]
     stopped = typed(*words, "--max-time", "2s")
     assert (stopped.code, stopped.report["state"]) == (3, "out_of_budget")
-    assert "at work for" in stopped.report["summary"]
+    assert "the run has worked" in stopped.report["summary"]
     assert stopped.report["files_changed"] == ["a"], "the second call of the same message was not begun"
     done = typed("resume", stopped.report["run"], "--max-time", "10m", "--json")
     assert (done.code, done.report["files_changed"]) == (0, ["a", "b"])

@@ -41,7 +41,7 @@ async def test_a_run_belongs_to_one_worker_at_a_time() -> None:
     leases = JournalLeases(MemoryJournal(), ttl_ms=1_000)
     first = await leases.acquire("r1", "ann", 0)
     assert (first.owner, first.expires_at_ms) == ("ann", 1_000)
-    with pytest.raises(LeaseTaken, match="run 'r1' is at work at 'ann' until 1000") as caught:
+    with pytest.raises(LeaseTaken, match="run 'r1' is leased by worker 'ann' until 1000") as caught:
         await leases.acquire("r1", "bob", 999)
     assert (caught.value.owner, caught.value.expires_at_ms) == ("ann", 1_000)
     assert (await leases.acquire("r2", "bob", 0)).owner == "bob", "runs are independent"
