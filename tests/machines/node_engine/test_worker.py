@@ -79,7 +79,7 @@ async def test_the_lease_of_a_worker_that_is_dead_is_not_waited_for_and_goes_to_
     tries = [leases.acquire("r1", name, 10, dead="ann") for name in ("bob", "cid")]
     got = [one for one in await asyncio.gather(*tries, return_exceptions=True) if isinstance(one, Lease)]
     assert len(got) == 1
-    with pytest.raises(LeaseTaken, match=f"at work at '{got[0].owner}'"):
+    with pytest.raises(LeaseTaken, match=f"leased by worker '{got[0].owner}'"):
         await leases.acquire("r1", "dan", 20, dead="ann")
 
 
