@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.cli.warm import carry_out
 
 ROOT = Path(__file__).parents[2]
 CHARTS = ("first_orchestrator", "mended_orchestrator")
@@ -66,13 +66,7 @@ def test_the_example_prints_what_the_page_says(page: str, tmp_path: Path) -> Non
     for command, printed in commands:
         program, *words = shlex.split(command)
         assert program == "rawko"
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "rawko", *words],
-            cwd=tmp_path,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "LANG": "C.UTF-8"},
-        )
-        shown = done.stdout + done.stderr
+        environ = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "LANG": "C.UTF-8"}
+        _, out, err = carry_out(words, tmp_path, environ, None, 240)
+        shown = (out + err).decode()
         assert re.search("^" + as_pattern(printed), shown, re.MULTILINE), f"$ {command}\n{shown}"

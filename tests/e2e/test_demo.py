@@ -19,7 +19,7 @@ from llmock.scenarios import ToolCall as MockCall
 
 from rawko.providers.scenario import Reply as Scripted
 from rawko.providers.scenario_file import load_scenario
-from tests.cli.shell import Ended, Shell
+from tests.cli.shell import Ended, Shell, call, judges, picks, says
 from tests.cli.warm import calling
 
 Typed = Callable[..., Ended]
@@ -182,7 +182,8 @@ def test_the_scripted_path_never_loads_the_sdk(rawko: Shell) -> None:
         "try:\n    application(sys.argv[1:])(sys.argv[1:])\n"
         "except SystemExit as end:\n    print(end.code, 'anthropic' in sys.modules)\n"
     )
-    words = ["run", TASK, "--scenario", "fizzbuzz", "--yes", "--quiet"]
+    replies = picks("developer"), says("developer", call("complete", summary="Done.")), judges("COMPLETE", summary=".")
+    words = ["run", TASK, "--scenario", str(rawko.scenario(*replies)), "--yes", "--quiet"]
     done = subprocess.run(
         [sys.executable, "-c", program, *words],
         cwd=rawko.folder,

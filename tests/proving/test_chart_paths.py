@@ -36,7 +36,10 @@ statechart:
       - {name: done, type: final}
       - {name: cancelled, type: final}
 """
-SHIPPED = ("agent_loop", "debate", "gauntlet", "judge", "node_engine", "orchestrator", "parallel_plan", "race")
+SHIPPED = (
+    *("agent_loop", "node_engine", "orchestrator", "parallel_plan"),
+    *further("debate", "gauntlet", "judge", "race"),
+)
 
 UNTOLD = {
     ("agent_loop", "transitions"): 1,
