@@ -26,7 +26,7 @@ from rawko.app.records.journal import open_journal
 from rawko.app.records.record import has_record, read_record
 from rawko.app.records.run_names import lane_run
 from rawko.app.run.budget import Stopwatch, bounds_of, check_prices, rate_limits
-from rawko.app.run.headless import Absent
+from rawko.app.run.headless import AbsentPeople
 from rawko.app.run.models.provider import check_provider, open_provider
 from rawko.app.run.parts.lanes import Common, position_of_all, take_up_usage
 from rawko.app.run.run import Run
@@ -176,7 +176,7 @@ class Evaluation:
         recorded = getattr(provider, "beside", None) if is_own else None
         lent = None if is_own else provider
         common = Common(account, self._watch, paces, lent, recorded or (lambda one: one))
-        people = Absent(self.settings.headless, self.settings.default_answers)
+        people = AbsentPeople(self.settings.headless, self.settings.default_answers)
 
         def make(settings: Settings, task: str, agent: str | None, run: str, *, is_resumed: bool) -> Run:
             return Run(

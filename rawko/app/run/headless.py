@@ -19,7 +19,7 @@ class Nobody:
         return None
 
 
-class Absent:
+class AbsentPeople:
     """People who are never present: a question that the policy does not answer ends the run instead of waiting.
 
     Args:

@@ -21,7 +21,7 @@ from rawko.app.run.actor import OpenParts, make_actor
 from rawko.app.run.assembly import Parts, Prepared, assemble, is_task_in_input, model_of
 from rawko.app.run.beginning import capture_before, record_run
 from rawko.app.run.budget import Stopwatch, UntimedPeople, default_price
-from rawko.app.run.driving.driver import Driver, FirstWords
+from rawko.app.run.driving.driver import Driver, GiveFirstEvent
 from rawko.app.run.driving.inbox_reader import OverrideListener
 from rawko.app.run.ending import Spent, close_in_time, report_at_end, unused_replies
 from rawko.app.run.follow_up.first_event import FirstEvent
@@ -266,7 +266,7 @@ class Run:
             await self._open_lanes(stack, stores, provider, driver)
             actor = await self._make_actor(OpenParts(meter, toolbox, stores, self._paces, self._cache), driver)
             workspace_report = WorkspaceReport(stores.workspace, self._notes)
-            driver.first_words = await self._begin(actor, toolbox, stores, workspace_report)
+            driver.give_first_event = await self._begin(actor, toolbox, stores, workspace_report)
             await driver.drive(actor)
             await self._close_lanes(actor)
             files, diff = await workspace_report.end(is_halted=driver.halted is not None)
@@ -298,7 +298,7 @@ class Run:
             self.id,
             self.people,
             self._stopwatch,
-            told_in="task" if self.agent is None else "messages",
+            task_field="task" if self.agent is None else "messages",
             is_resumed=self.is_resumed and not self.is_cancel,
             is_interactive=self.is_interactive and not self.is_cancel,
             on_override=self.on_override,
@@ -385,7 +385,7 @@ class Run:
 
     async def _begin(
         self, actor: Actor, toolbox: Toolbox, stores: Stores, workspace_report: WorkspaceReport
-    ) -> FirstWords | None:
+    ) -> GiveFirstEvent | None:
         """Prepare the first step; returns what gives the first event, or None where the machine has its task.
 
         If this fails because the run cannot be resumed or cannot follow another, nothing was changed.

@@ -31,7 +31,7 @@ from rawko.runtime.errors import JournalError
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace.repository.locks import FileLock
 
-_DOOMED: Final = "pruned"
+_MOVED_OUT: Final = "pruned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Kept:
 class Plan:
     """What a prune would remove, oldest first, and which chosen runs it would keep."""
 
-    doomed: tuple[RunRecord | Listed, ...]
+    to_remove: tuple[RunRecord | Listed, ...]
     kept: tuple[Kept, ...]
 
 
@@ -116,14 +116,14 @@ def _needed(records: Sequence[RunRecord], chosen: Collection[str]) -> Iterable[t
 
     runs a, b (fork of a), c (continues b); chosen: a, b        needed: (b, by c), (a, by b)
     """
-    doomed = set(chosen)
-    staying = [record for record in records if record.run not in doomed]
+    to_remove = set(chosen)
+    staying = [record for record in records if record.run not in to_remove]
     by_name = {record.run: record for record in records}
     while staying:
         record = staying.pop()
         for origin in (None if record.parent is None else record.parent.run, record.continues):
-            if origin in doomed:
-                doomed.discard(origin)
+            if origin in to_remove:
+                to_remove.discard(origin)
                 staying.append(by_name[origin])
                 yield origin, record.run
 
@@ -151,28 +151,28 @@ async def _prune(settings: Settings, runs: Collection[str], *, is_shrinking: boo
     journal = open_journal(settings)
     try:
         _take_out(settings, runs)
-        doomed = _taken_out(settings)
+        to_remove = _taken_out(settings)
         try:
-            cleaned = await asyncio.to_thread(_forget_snapshots, settings, doomed)
+            cleaned = await asyncio.to_thread(_forget_snapshots, settings, to_remove)
         except WorkspaceError as error:
-            _put_back(settings, doomed)
+            _put_back(settings, to_remove)
             raise ConfigError(f"nothing was pruned: {error}") from error
         try:
-            pruned = await journal.prune([name for run in doomed for name in _in_journal(settings, run)])
+            pruned = await journal.prune([name for run in to_remove for name in _in_journal(settings, run)])
         except JournalError as error:
             raise ConfigError(f"the prune is not complete: {error}; the next one goes on with it") from error
-        outputs = sum(_bytes_in(outputs_folder(settings, run)) for run in doomed)
-        _remove_folders(settings, doomed)
+        outputs = sum(_bytes_in(outputs_folder(settings, run)) for run in to_remove)
+        _remove_folders(settings, to_remove)
         if is_shrinking:
             await _shrink(journal)
     finally:
         await journal.aclose()
     freed = before - _bytes_in(settings.state_dir)
-    return Pruning(doomed, pruned.steps, pruned.blobs, cleaned, freed, outputs)
+    return Pruning(to_remove, pruned.steps, pruned.blobs, cleaned, freed, outputs)
 
 
 def _take_out(settings: Settings, runs: Collection[str]) -> None:
-    place = settings.state_dir / _DOOMED
+    place = settings.state_dir / _MOVED_OUT
     taken: list[str] = []
     try:
         place.mkdir(exist_ok=True)
@@ -193,7 +193,7 @@ def _take_out(settings: Settings, runs: Collection[str]) -> None:
 
 def _put_back(settings: Settings, runs: Iterable[str]) -> None:
     for run in runs:
-        place = settings.state_dir / _DOOMED / run
+        place = settings.state_dir / _MOVED_OUT / run
         if explorations.is_exploration_at(place):
             explorations.put_back(settings, run, place)
         else:
@@ -201,12 +201,12 @@ def _put_back(settings: Settings, runs: Iterable[str]) -> None:
 
 
 def _in_journal(settings: Settings, run: str) -> tuple[str, ...]:
-    place = settings.state_dir / _DOOMED / run
+    place = settings.state_dir / _MOVED_OUT / run
     return explorations.journal_names(place) if explorations.is_exploration_at(place) else (run,)
 
 
 def _taken_out(settings: Settings) -> tuple[str, ...]:
-    folder = settings.state_dir / _DOOMED
+    folder = settings.state_dir / _MOVED_OUT
     return tuple(sorted(path.name for path in folder.iterdir())) if folder.is_dir() else ()
 
 
@@ -236,8 +236,8 @@ def _remove_folders(settings: Settings, runs: Collection[str]) -> None:
         for ending in (".restore", ".restore.tmp", ".modes", ".owners", ".lock"):
             (settings.state_dir / "snapshots" / f"{run}{ending}").unlink(missing_ok=True)
         explorations.remove_lock(settings, run)
-        remove_with(settings.state_dir / _DOOMED / run, run)
-        shutil.rmtree(settings.state_dir / _DOOMED / run, ignore_errors=True)
+        remove_with(settings.state_dir / _MOVED_OUT / run, run)
+        shutil.rmtree(settings.state_dir / _MOVED_OUT / run, ignore_errors=True)
 
 
 async def _shrink(journal: Any) -> None:

@@ -30,11 +30,11 @@ def prune_command(options: PruneOptions) -> int:
         settings = _settings()
         damaged = asyncio.run(problems(list_records(settings), settings))
         plan = plan_prune(settings, choice, damaged=damaged)
-        if options.dry_run or not (plan.doomed or is_unfinished(settings)):
+        if options.dry_run or not (plan.to_remove or is_unfinished(settings)):
             return _show(plan, options)
-        if plan.doomed and not options.yes and not _is_agreed(plan):
+        if plan.to_remove and not options.yes and not _is_agreed(plan):
             return complain("nothing was pruned; --yes agrees beforehand, --dry-run only shows what would go")
-        done = asyncio.run(prune(settings, [record.run for record in plan.doomed]))
+        done = asyncio.run(prune(settings, [record.run for record in plan.to_remove]))
     except ConfigError as error:
         return complain(str(error))
     return _tell(plan, done, options)
@@ -73,20 +73,20 @@ def _seconds(age: str | None) -> float | None:
 def _is_agreed(plan: Plan) -> bool:
     if not sys.stdin.isatty():
         return False
-    for record in plan.doomed:
+    for record in plan.to_remove:
         print(visible_line(f"{record.run}  {record.outcome}"))
-    return input(f"Remove {_count(len(plan.doomed), 'run')} for good? [y/N] ").strip().lower() in ("y", "yes")
+    return input(f"Remove {_count(len(plan.to_remove), 'run')} for good? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _show(plan: Plan, options: PruneOptions) -> int:
     if options.json:
-        told = {"would_remove": [r.run for r in plan.doomed], "kept": [asdict(one) for one in plan.kept]}
+        told = {"would_remove": [r.run for r in plan.to_remove], "kept": [asdict(one) for one in plan.kept]}
         print(visible_json(told))
         return 0
-    for record in plan.doomed:
+    for record in plan.to_remove:
         print(visible_line(f"{record.run}  {record.outcome}"))
     _show_kept(plan)
-    print(f"{_count(len(plan.doomed), 'run')} would be removed" if plan.doomed else "nothing to prune")
+    print(f"{_count(len(plan.to_remove), 'run')} would be removed" if plan.to_remove else "nothing to prune")
     return 0
 
 

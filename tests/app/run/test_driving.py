@@ -50,7 +50,7 @@ def refusing() -> Bindings:
 async def driven(folder: Path, actor: Actor) -> str:
     """The state in which a machine ends that is driven as that of a resumed run."""
     settings = load_settings(folder, Flags(), {"RAWKO_STATE_DIR": str(folder / "state")})
-    driver = Driver(settings, "run", Nobody(), Stopwatch(), told_in="task", is_resumed=True)
+    driver = Driver(settings, "run", Nobody(), Stopwatch(), task_field="task", is_resumed=True)
     async with asyncio.timeout(600):
         await driver.drive(actor)
     return actor.configuration[-1]

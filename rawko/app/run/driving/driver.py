@@ -25,7 +25,7 @@ CLEANUP: Final = "SESSION_CLEANUP"
 """Emitted by the orchestrator at its end: its caller closes provider and tools."""
 RATE_WAIT: Final = "RATE_WAIT"
 """Sent to a machine while a call waits for the run's rate limit."""
-FirstWords = Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]]
+GiveFirstEvent = Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]]
 """Gives the event that starts the task of an idle machine."""
 
 
@@ -35,8 +35,8 @@ class Driver:
 
     Args:
         run: Id of the run; the driver reads the messages in this run's inbox.
-        told_in: Field of the context that is not empty once the machine has its task.
-        first_words: None where the machine has its task already.
+        task_field: Field of the context that is not empty once the machine has its task.
+        give_first_event: None where the machine has its task already.
         is_resumed: The machine may wait with a question that a person has left unanswered before.
         is_interactive: Ask the user for the next message whenever the agent is idle; without one, the run ends.
         on_cleanup: Closes the session when the machine asks for it; awaited before the run is reported done (C-30).
@@ -53,8 +53,8 @@ class Driver:
     run: str
     people: People
     watch: Stopwatch
-    told_in: str
-    first_words: FirstWords | None = None
+    task_field: str
+    give_first_event: GiveFirstEvent | None = None
     is_resumed: bool = False
     is_interactive: bool = False
     on_cleanup: Callable[[], Awaitable[None]] | None = None
@@ -174,18 +174,18 @@ class Driver:
 
     async def _begin(self, actor: Actor) -> None:
         """Give the machine its task, unless it has it: a process may have crashed before the machine took it."""
-        if self.is_cancelled or self.first_words is None:
+        if self.is_cancelled or self.give_first_event is None:
             return
         try:
             await actor.wait_for(lambda a: a.matches("idle") or self._has_task(a))
         except (ActorStopped, ActorCrashed):
             return  # the machine has ended; the caller sees its end
         if not self._has_task(actor):
-            actor.put(*await self.first_words())
+            actor.put(*await self.give_first_event())
 
     def _has_task(self, actor: Actor) -> bool:
         """Whether the machine has been given its task, or has ended."""
-        return bool(actor.context.get(self.told_in)) or actor.is_ended
+        return bool(actor.context.get(self.task_field)) or actor.is_ended
 
     async def _ask_again(self, inbox_reader: InboxReader, asking: Asking, actor: Actor) -> None:
         if self.is_resumed:
@@ -195,7 +195,7 @@ class Driver:
     async def _converse(self, asking: Asking, actor: Actor) -> None:
         if not self.is_interactive:
             return
-        if self.first_words is not None:
+        if self.give_first_event is not None:
             try:
                 await actor.wait_for(self._has_task)
             except (ActorStopped, ActorCrashed):
