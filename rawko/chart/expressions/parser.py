@@ -28,10 +28,10 @@ from rawko.chart.expressions.short_calls import short_call
 from rawko.chart.expressions.tokens import (
     END,
     KEYWORDS,
-    MAX_LENGTH,
     ROOTS,
     ExpressionError,
     Token,
+    is_name,
     number,
     tokens,
     unquoted,
@@ -54,10 +54,10 @@ def parse_guard(text: str, locate: Locate) -> Guard:
     Raises:
         ExpressionError: The text is not a guard expression.
     """
-    if _is_plain_name(text):
+    if is_name(text):
         return _make_guard(text, (), locate(0))
     short = short_call(text)
-    if short is not None and _is_plain_name(short[0]):
+    if short is not None:
         return _make_guard(*short, locate(text.index(short[0])))
     parser = _Parser(text, locate)
     return parser.whole(parser.guard)
@@ -69,18 +69,13 @@ def parse_call(text: str, locate: Locate) -> CallAction:
     Raises:
         ExpressionError: The text is not a call.
     """
-    if _is_plain_name(text):
+    if is_name(text):
         return _make_call(text, (), locate(0))
     short = short_call(text)
-    if short is not None and _is_plain_name(short[0]):
+    if short is not None:
         return _make_call(*short, locate(text.index(short[0])))
     parser = _Parser(text, locate)
     return parser.whole(parser.action)
-
-
-def _is_plain_name(text: str) -> bool:
-    """Whether the text is a single name: this is the most frequent expression, and needs no parser."""
-    return text.isidentifier() and text not in KEYWORDS and not iskeyword(text) and len(text) <= MAX_LENGTH
 
 
 class _Parser:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from rawko.chart.definition import Argument, Arguments, LiteralArgument, Reference, is_field
+from rawko.chart.expressions.tokens import is_name
 from rawko.chart.quick import quick
 
 MAX_LENGTH = 500
@@ -28,13 +29,13 @@ _WORDS: Final = {"true": True, "false": False, "null": None}
 
 @lru_cache(maxsize=4096)
 def short_call(text: str) -> tuple[str, Arguments] | None:
-    """Name and arguments of a call; None if the text is longer or not a call."""
+    """Name and arguments of a call; None if the text is longer, or not a call of what can be bound."""
     found = _CALL.fullmatch(text) if len(text) <= MAX_LENGTH else None
     if found is None:
         return None
     name, key, value, others = found.groups()
     first = _argument(value)
-    if first is None:
+    if first is None or not is_name(name):
         return None
     if not others:  # most calls have one argument
         return name, ((key, first),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from keyword import iskeyword
 from typing import Final, Literal, NamedTuple
 
 from rawko.chart.errors import shown
@@ -26,6 +27,11 @@ _TOKEN = re.compile(
 )
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", "'": "'", '"': '"'}
+
+
+def is_name(text: str) -> bool:
+    """Whether a text is a single name that can be bound: this is the most frequent expression, and needs no parser."""
+    return text.isidentifier() and text not in KEYWORDS and not iskeyword(text) and len(text) <= MAX_LENGTH
 
 
 class ExpressionError(ValueError):

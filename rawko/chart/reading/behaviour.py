@@ -12,8 +12,10 @@ from typing import Any, TypeVar
 
 from rawko.chart.definition import (
     Action,
+    Arguments,
     AssignAction,
     BlockAction,
+    CallAction,
     CancelAction,
     CodeAction,
     CodeGuard,
@@ -21,6 +23,7 @@ from rawko.chart.definition import (
     Contract,
     EmitAction,
     Guard,
+    GuardCall,
     Json,
     LogAction,
     Position,
@@ -29,11 +32,17 @@ from rawko.chart.definition import (
 )
 from rawko.chart.errors import shown
 from rawko.chart.expressions.parser import Locate, parse_call, parse_guard
-from rawko.chart.expressions.tokens import ExpressionError
+from rawko.chart.expressions.short_calls import short_call
+from rawko.chart.expressions.tokens import ExpressionError, is_name
 from rawko.chart.grammar import ACTION, CONTRACT_ITEM, EMIT, RAISE, SEND, Element
+from rawko.chart.quick import quick
 from rawko.chart.reading import values
 from rawko.chart.reading.reader import Reader, Unreadable
 from rawko.chart.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from rawko.chart.source.scalars import WORDS
+
+_make_guard = quick(GuardCall)
+_make_call = quick(CallAction)
 
 T = TypeVar("T")
 
@@ -44,6 +53,9 @@ ALLOW_CODE = (
 
 def guard(reader: Reader, node: Node) -> Guard:
     """A guard expression, true, false, or trusted code."""
+    call = _plain_call(reader, node)
+    if call is not None:
+        return _make_guard(*call, reader.position(node))
     scalar = reader.scalar(node, "a guard expression")
     value = reader.value(scalar)
     if isinstance(value, bool):
@@ -57,11 +69,27 @@ def guard(reader: Reader, node: Node) -> Guard:
 
 def actions(reader: Reader, node: Node) -> tuple[Action, ...]:
     """One action or a list of them; a list inside the list is a separate block."""
+    call = _plain_call(reader, node)
+    if call is not None:
+        return (_make_call(*call, reader.position(node)),)
     if isinstance(node, SequenceNode):
         return tuple(reader.each(node.items, lambda item: _action_or_block(reader, item)))
     if isinstance(node, ScalarNode) and reader.is_trusted and _is_text(reader, node):
         return (CodeAction(_code(reader, node), reader.position(node)),)
     return (_action(reader, node),)
+
+
+def _plain_call(reader: Reader, node: Node) -> tuple[str, Arguments] | None:
+    """Name and arguments of a plain name or short call, as `_expression` reads them, without a parser.
+
+    None for all other texts, for quoted texts, and in a trusted chart, where texts are Python.
+    """
+    if type(node) is not ScalarNode or node.style is not None or node.tag is not None or reader.is_trusted:
+        return None
+    text = node.text
+    if is_name(text):
+        return None if text in WORDS else (text, ())
+    return None if text[:1] == " " else short_call(text)
 
 
 def _action_or_block(reader: Reader, node: Node) -> Action:

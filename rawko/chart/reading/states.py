@@ -10,7 +10,7 @@ from rawko.chart.grammar import LEAVING, REFUSED, STATE, STATECHART
 from rawko.chart.reading.reader import Reader, Unreadable
 from rawko.chart.source.nodes import MappingNode, Node, SequenceNode
 
-MARKED: Final[tuple[str, ...]] = ("initial", "memory", "name", "on done", "output")
+MARKED: Final = frozenset(("initial", "memory", "name", "on done", "output"))
 """Keys of a state whose value is a plain name in the chart, or has no position of its own there."""
 
 
@@ -61,13 +61,21 @@ def states(reader: Reader, node: Node) -> list[StateDraft]:
 
 
 def state(reader: Reader, node: Node) -> StateDraft:
-    mapping = reader.mapping(node, "a state: a mapping with 'name'")
+    mapping = node if type(node) is MappingNode else reader.mapping(node, "a state: a mapping with 'name'")
     given = reader.element(mapping, STATE)
-    _check_kind(reader, mapping, given)
+    if not _DECIDING.isdisjoint(mapping.entries):
+        _check_kind(reader, mapping, given)
     if "name" not in given:
         raise Unreadable
-    keys = {key: reader.position(mapping.entries[key][1]) for key in MARKED if key in mapping.entries}
+    keys: dict[str, Position] = {}
+    for key, (_, value) in mapping.entries.items():
+        if key in MARKED:
+            keys[key] = reader.position(value)
     return StateDraft(reader.position(mapping), given["name"], keys["name"], given, keys)
+
+
+_DECIDING: Final = frozenset(("type", "memory", "initial", "parallel states"))
+"""The keys that can conflict with other keys of a state: without them nothing has to be checked."""
 
 
 def _check_kind(reader: Reader, mapping: MappingNode, given: dict[str, Any]) -> None:

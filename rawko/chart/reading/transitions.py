@@ -24,8 +24,10 @@ from rawko.chart.definition import (
 from rawko.chart.errors import a
 from rawko.chart.grammar import AFTER_ITEM, DEFAULT_ENTRY, INVOKE, OUTCOME, TRANSITION, Element
 from rawko.chart.reading import values
+from rawko.chart.reading.behaviour import actions, guard
 from rawko.chart.reading.fan_out import for_each
 from rawko.chart.reading.reader import Reader, Unreadable
+from rawko.chart.reading.values import is_plain_name
 from rawko.chart.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 
@@ -94,7 +96,7 @@ def entry(reader: Reader, node: Node) -> EntryDraft:
 def transitions(reader: Reader, node: Node) -> list[TransitionDraft]:
     """`transitions`: a list."""
     items = reader.sequence(node, "a list of transitions")
-    return reader.each(items, lambda item: _transition(reader, item, TRANSITION))
+    return reader.each(items, lambda item: _plain_transition(reader, item) or _transition(reader, item, TRANSITION))
 
 
 def outcomes(reader: Reader, node: Node) -> list[TransitionDraft]:
@@ -123,6 +125,37 @@ def invoke(reader: Reader, node: Node) -> list[InvokeDraft]:
 def _outcomes(reader: Reader, node: Node, element: Element) -> list[TransitionDraft]:
     items: list[Node] = node.items if isinstance(node, SequenceNode) else [node]
     return reader.each(items, lambda item: _transition(reader, item, element))
+
+
+def _plain_transition(reader: Reader, node: Node) -> TransitionDraft | None:
+    """A quick reader of transitions with one event and one target, both plain names, and perhaps a guard and an action.
+
+    Returns:
+        The draft that `_transition` returns; None for all other transitions, and then no defect was reported.
+    """
+    if type(node) is not MappingNode:
+        return None
+    entries = node.entries
+    event, target = entries.get("event"), entries.get("target")
+    if event is None or target is None:
+        return None
+    others = len(entries) - 2
+    if others and others != ("guard" in entries) + ("action" in entries):
+        return None
+    name, state = event[1], target[1]
+    if not is_plain_name(name, reader) or not is_plain_name(state, reader) or "*" in name.text:
+        return None
+    draft = TransitionDraft(reader.position(node), (name.text,), (state.text,), (reader.position(state),))
+    if others:
+        for key in entries:  # defects are reported in the order written
+            try:
+                if key == "guard":
+                    draft.guard = guard(reader, entries[key][1])
+                elif key == "action":
+                    draft.actions = actions(reader, entries[key][1])
+            except Unreadable:
+                continue
+    return draft
 
 
 def _transition(reader: Reader, node: Node, element: Element) -> TransitionDraft:

@@ -21,6 +21,7 @@ from rawko.chart.grammar import (
 )
 from rawko.chart.reading.reader import Reader, Unreadable
 from rawko.chart.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from rawko.chart.source.scalars import WORDS
 
 # Line breaks and other controls would break messages and diagrams; bidirectional overrides make text misleading.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -33,7 +34,7 @@ _DELAY_FORMS = "150ms, 2s, 10m, 1h or the name of a bound delay"
 
 def name(reader: Reader, node: Node) -> str:
     """A name; an integer becomes its digits, as in sismic."""
-    if is_known_name(node, reader):
+    if is_plain_name(node, reader):
         return node.text
     scalar = reader.scalar(node, "a name")
     if scalar.is_plain and type(reader.value(scalar)) not in (str, int):
@@ -41,9 +42,20 @@ def name(reader: Reader, node: Node) -> str:
     return checked_name(reader, scalar, scalar.text)
 
 
-def is_known_name(node: Node, reader: Reader) -> TypeGuard[ScalarNode]:
-    """Whether the same plain text was already read as a name, so that it needs no second check."""
-    return type(node) is ScalarNode and node.text in reader.plain_names and node.style is None and node.tag is None
+def is_plain_name(node: Node, reader: Reader) -> TypeGuard[ScalarNode]:
+    """Whether a value is a plain text that `name` accepts unchanged. A quick test: some names need the whole of `name`.
+
+    True for a text that was already read as a name, and for an identifier, which has no spaces or control characters.
+    """
+    if type(node) is not ScalarNode or node.style is not None or node.tag is not None:
+        return False
+    text = node.text
+    if text in reader.plain_names:
+        return True
+    if not text.isidentifier() or text in WORDS or len(text) > MAX_NAME:
+        return False
+    reader.plain_names.add(text)
+    return True
 
 
 def checked_name(reader: Reader, node: Node, text: str) -> str:
@@ -141,7 +153,7 @@ def _bound_or_code(reader: Reader, node: ScalarNode) -> str | CodeValue:
 
 def targets(reader: Reader, node: Node) -> tuple[str, ...]:
     """One target state, or a list of them."""
-    if is_known_name(node, reader):
+    if is_plain_name(node, reader):
         return (node.text,)
     if isinstance(node, SequenceNode):
         if not node.items:
@@ -152,9 +164,7 @@ def targets(reader: Reader, node: Node) -> tuple[str, ...]:
 
 def target_positions(reader: Reader, node: Node) -> tuple[Position, ...]:
     """The position of each target."""
-    if isinstance(node, SequenceNode):
-        return tuple(map(reader.position, node.items))
-    return (reader.position(node),)
+    return tuple(map(reader.position, node.items)) if type(node) is SequenceNode else (reader.position(node),)
 
 
 def event(reader: Reader, node: Node) -> str:
@@ -167,7 +177,7 @@ def event(reader: Reader, node: Node) -> str:
 
 def events(reader: Reader, node: Node) -> tuple[str, ...]:
     """Event descriptors: one, or a list."""
-    if is_known_name(node, reader) and "*" not in node.text:
+    if is_plain_name(node, reader) and "*" not in node.text:
         return (node.text,)
     if not isinstance(node, SequenceNode):
         return (_descriptor(reader, node),)
@@ -184,7 +194,7 @@ def _descriptor(reader: Reader, node: Node) -> str:
 
 
 def _event_text(reader: Reader, node: Node) -> str:
-    if is_known_name(node, reader):
+    if is_plain_name(node, reader):
         return node.text
     scalar = reader.scalar(node, "the name of an event")
     if scalar.is_plain and type(reader.value(scalar)) not in (str, int):

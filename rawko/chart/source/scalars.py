@@ -15,6 +15,8 @@ CORE = "tag:yaml.org,2002:"
 # YAML 1.2.2, 10.3.2 "Tag resolution" (core schema).
 _NULLS = frozenset(("null", "Null", "NULL", "~", ""))
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+WORDS = _NULLS.union(_BOOLEANS)
+"""Plain texts that are no texts, numbers left out."""
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BASED_INTEGER = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
