@@ -171,7 +171,7 @@ class Watched:
             self._jump = row.seq
         if self._has_joined:
             self.conversation.take(row)
-        else:  # a row between the checkpoint and the step that was joined at
+        else:  # a row between the checkpoint and the step where watching starts
             self.conversation.pass_over(row)
         self.plan = plan_after(row, self.plan)
 

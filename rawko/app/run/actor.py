@@ -73,7 +73,7 @@ async def make_actor(
 
     Args:
         observers: Called with every event of the inspection stream, after the driver.
-        is_cancel: The run is taken up only to end it: its files stay as they are.
+        is_cancel: The run is resumed only to cancel it: its files stay as they are.
 
     Raises:
         ConfigError: The chart or its functions do not fit the journal.
@@ -87,7 +87,7 @@ async def make_actor(
     demanded = demanded_monitors(settings)
     remembered = None
     if demanded and recorded is not None:
-        from rawko.app.verifying.verification import remembered_by  # not at the top: most runs are no resumed ones
+        from rawko.app.verifying.verification import remembered_by  # not at the top: only resumed runs need it
 
         remembered = await remembered_by(run, settings, demanded)
     session = Session(
@@ -96,7 +96,7 @@ async def make_actor(
         journal=parts.stores.journal,
         notes=parts.notes,
         transient=agent_loop.TRANSIENT_EVENTS,
-        recorded=recorded or Recorded(run, None, ()),  # a new run finds none of its name
+        recorded=recorded or Recorded(run, None, ()),  # a new run has no rows
         monitors=(*agent_loop_monitors(), *demanded),
         remembered=remembered,
     )

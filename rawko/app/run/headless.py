@@ -13,7 +13,7 @@ NO_PERSON = "nobody there"
 
 
 class Nobody:
-    """No person is there: questions stay open (C-20: never a made-up answer)."""
+    """People who are not present: questions stay open (C-20: no answer is made up)."""
 
     async def ask(self, question: Question) -> Answer | None:
         return None

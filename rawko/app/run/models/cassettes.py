@@ -81,7 +81,7 @@ def record(
         ConfigError: The cassette cannot be written; or an error of `open_inner`.
     """
     assert settings.record is not None
-    is_wire = settings.provider == "anthropic" and not other_providers(settings)  # one wire cannot hold two
+    is_wire = settings.provider == "anthropic" and not other_providers(settings)  # a wire recording holds one API alone
     model = "scripted" if settings.provider == "scripted" else resolve_model(settings.model)
     level: Level = "wire" if is_wire else "port"
     header = Header(settings.provider, level, model)

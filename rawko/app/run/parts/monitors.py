@@ -76,7 +76,7 @@ def _check(monitor: Monitor) -> None:
     """Check that a chart can be used as a monitor.
 
     Raises:
-        ConfigError: It cannot.
+        ConfigError: It cannot be used.
         InterpreterError: It names functions that are not bound.
     """
     problems = list(_problems(monitor.chart, monitor))
