@@ -12,7 +12,14 @@ import anthropic
 
 from rawko.cutting import cut
 from rawko.providers.failures import provider_error
-from rawko.providers.http.failures import BY_TRANSPORT, MESSAGE_CHARS, code_of, retry_after_ms, server_of, words
+from rawko.providers.http.failures import (
+    BY_TRANSPORT,
+    MESSAGE_CHARS,
+    code_of,
+    failure_message,
+    retry_after_ms,
+    server_of,
+)
 from rawko.runtime.ports import ProviderError
 from rawko.vocabulary.errors import ProviderCode
 from rawko.vocabulary.usage import Usage
@@ -45,7 +52,7 @@ def classify(error: Exception, *, usage: Usage, now: Callable[[], float] = time.
         for kind, code in BY_EXCEPTION:
             if isinstance(candidate, kind):
                 is_advice = isinstance(candidate, anthropic.APIConnectionError)
-                told = words(code, candidate, server=_server(error), is_advice=is_advice)
+                told = failure_message(code, candidate, server=_server(error), is_advice=is_advice)
                 return provider_error(told, code, usage=usage)
     return None
 

@@ -77,7 +77,7 @@ def restored(body: str, cleaner: Cleaner) -> str:
     return "".join(lines)
 
 
-def said(body: str) -> list[dict[str, Any]]:
+def readable_content(body: str) -> list[dict[str, Any]]:
     """The texts and tool calls of a stream, joined for people who read the cassette; playing ignores them."""
     if not _is_stream(body):
         return []

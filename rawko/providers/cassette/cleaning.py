@@ -105,7 +105,7 @@ class Cleaner:
     @cached_property
     def _taken(self) -> re.Pattern[str]:
         # The longest path first: the workspace is usually inside the home folder.
-        paths = sorted((path for path in self.places.values() if _is_telling(path)), key=len, reverse=True)
+        paths = sorted((path for path in self.places.values() if _is_not_root(path)), key=len, reverse=True)
         below = "|".join(map(re.escape, paths)) or "(?!)"
         # After `\n` in a piece of JSON, `/home/u` is a path; in `x/home/u` it is part of another path.
         path = rf"(?:(?<![\w.-])|(?<=\\[nrt]))(?P<path>{below})(?![\w-])(?!\.\w)"
@@ -146,7 +146,7 @@ def cleaner_for(workspace: Path, state_dir: Path, environ: Mapping[str, str]) ->
     return Cleaner(places, known)
 
 
-def _is_telling(path: str) -> bool:
+def _is_not_root(path: str) -> bool:
     """Whether the path is not the root folder, which needs no placeholder."""
     return len(path.strip("/")) > 0
 

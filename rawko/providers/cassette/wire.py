@@ -15,7 +15,7 @@ import anthropic
 import httpx2
 from anthropic import AsyncAnthropic, AsyncAPIResponse
 
-from rawko.providers.cassette.answers import cleaned, is_complete_stream, restored, said
+from rawko.providers.cassette.answers import cleaned, is_complete_stream, readable_content, restored
 from rawko.providers.cassette.cleaning import Cleaner
 from rawko.providers.cassette.recorder import WIRE_CALL, Recorder, WireCall
 from rawko.providers.cassette.tape import Tape
@@ -105,7 +105,7 @@ def _answer(raw: httpx2.Response, data: bytes, cleaner: Cleaner) -> dict[str, An
         bare = cleaner.clean(plain.decode("latin-1")).encode("latin-1")
         return {"status": raw.status_code, "headers": headers, "body_base64": base64.b64encode(bare).decode("ascii")}
     body = cleaned(text, cleaner)
-    told = said(body)
+    told = readable_content(body)
     return {"status": raw.status_code, "headers": headers, **({"says": told} if told else {}), "body": body}
 
 

@@ -13,7 +13,14 @@ import openai
 
 from rawko.cutting import cut
 from rawko.providers.failures import provider_error
-from rawko.providers.http.failures import BY_TRANSPORT, MESSAGE_CHARS, code_of, retry_after_ms, server_of, words
+from rawko.providers.http.failures import (
+    BY_TRANSPORT,
+    MESSAGE_CHARS,
+    code_of,
+    failure_message,
+    retry_after_ms,
+    server_of,
+)
 from rawko.runtime.ports import ProviderError
 from rawko.vocabulary.errors import ProviderCode
 from rawko.vocabulary.usage import Usage
@@ -73,7 +80,7 @@ def classify(error: Exception, *, usage: Usage, now: Callable[[], float] = time.
         for kind, code in BY_EXCEPTION:
             if isinstance(candidate, kind):
                 is_advice = isinstance(candidate, openai.APIConnectionError)
-                told = words(code, candidate, server=server, is_advice=is_advice)
+                told = failure_message(code, candidate, server=server, is_advice=is_advice)
                 return provider_error(told, code, usage=usage)
     return None
 

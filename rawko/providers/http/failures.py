@@ -177,7 +177,7 @@ def server_of(url: httpx2.URL) -> str:
     return f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}"
 
 
-def words(code: ProviderCode, error: BaseException | None, *, server: str, is_advice: bool) -> str:
+def failure_message(code: ProviderCode, error: BaseException | None, *, server: str, is_advice: bool) -> str:
     """The message about a failure without an error body.
 
     Args:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rawko.machines.orchestrator.arbiter.prompt import duration
-from rawko.providers.cassette.answers import cleaned, is_complete_stream, restored, said
+from rawko.providers.cassette.answers import cleaned, is_complete_stream, readable_content, restored
 from rawko.providers.cassette.cleaning import MARK, Cleaner, cleaner_for, secrets_of
 from rawko.providers.cassette.errors import CassetteError
 from rawko.providers.cassette.file import Header, read_cassette
@@ -279,11 +279,11 @@ def test_a_path_inside_of_json_inside_of_json() -> None:
 
 
 def test_what_a_stream_says_is_put_together_for_readers() -> None:
-    assert said(sse("Hel", "lo")) == [{"text": "Hello"}]
-    assert said(sse('{"comm', 'and": "ls"}', kind="input_json_delta", field="partial_json")) == [
+    assert readable_content(sse("Hel", "lo")) == [{"text": "Hello"}]
+    assert readable_content(sse('{"comm', 'and": "ls"}', kind="input_json_delta", field="partial_json")) == [
         {"tool": "bash", "input": {"command": "ls"}}
     ]
-    assert said('{"type": "error"}') == []
+    assert readable_content('{"type": "error"}') == []
 
 
 @pytest.mark.parametrize(

@@ -78,14 +78,14 @@ def run_data(run: Mapping[str, Any]) -> dict[str, Any]:
         "iteration": run["iteration"],
         "status": run["status"],
         "duration_ms": run["duration_ms"],
-        "output": _indented(worded(output.get("summary")), 4),
-        "full": worded(output.get("full")),
+        "output": _indented(text_or_mark(output.get("summary")), 4),
+        "full": text_or_mark(output.get("full")),
         "pointer": _pointer(run["iteration"], output.get("chars")),
         "files": files if len(files) <= MAX_FILES else [*files[:MAX_FILES], f"and {len(files) - MAX_FILES} more"],
         "changes": _changes(output),
         "steps": list(output.get("steps_completed") or ()),
         "tokens": run["tokens"],
-        "error": None if error is None else {**error, "message": _indented(worded(error["message"]), 4)},
+        "error": None if error is None else {**error, "message": _indented(text_or_mark(error["message"]), 4)},
     }
 
 
@@ -114,7 +114,7 @@ def error_data(error: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if error is None:
         return None
     return {
-        "message": _indented(worded(error["message"]), 3),
+        "message": _indented(text_or_mark(error["message"]), 3),
         "category": error["category"],
         "agent": error["agent"],
         "tool": error["tool"],
@@ -132,12 +132,12 @@ def plan_data(plan: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {
         "step": min(at + 1, len(steps)),
         "count": len(steps),
-        "current": worded(steps[at]["description"]) if at < len(steps) else MISSING,
+        "current": text_or_mark(steps[at]["description"]) if at < len(steps) else MISSING,
         "steps": steps,
     }
 
 
-def worded(text: str | None) -> str:
+def text_or_mark(text: str | None) -> str:
     """The text, or a word that shows whether it is missing or empty (C-43)."""
     if text is None:
         return MISSING

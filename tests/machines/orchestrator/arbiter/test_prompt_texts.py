@@ -23,7 +23,7 @@ from rawko.machines.orchestrator.arbiter.prompt import (
     plan_data,
     run_data,
     select_data,
-    worded,
+    text_or_mark,
 )
 from rawko.machines.prompts.prompts import Prompts
 
@@ -278,7 +278,7 @@ def test_steps_are_counted_from_one(current: int, step: int, text: str) -> None:
 @pytest.mark.parametrize(("text", "words"), [(None, "N/A"), ("", "(empty)"), ("x", "x")])
 def test_missing_and_empty_are_told_apart(text: str | None, words: str) -> None:
     """C-43."""
-    assert worded(text) == words
+    assert text_or_mark(text) == words
 
 
 def test_a_hostile_task_stays_inside_its_block(prompts: Prompts, context: MakeContext) -> None:
