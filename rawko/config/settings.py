@@ -33,7 +33,7 @@ Headless = Literal["fail", "park", "default"]
 """What a run does with a question that no person can answer: fail, wait in its journal, or take the default answer."""
 HEADLESS: Final[tuple[Headless, ...]] = get_args(Headless)
 
-_PLAYS = "it says what the model answers"
+_PLAYS = "it scripts the model's answers"
 _LIMIT = "a limit"
 
 
@@ -118,9 +118,9 @@ class Settings:
         key="base_url",
         env="ANTHROPIC_BASE_URL",
         standing="trust",
-        why="everything that the model is asked is sent there",
+        why="all requests to the model are sent there",
         recorded="never",
-        note="where the model is asked",
+        note="address of the model's server",
         shown="Claude's own server",
     )
     openai_base_url: str | None = setting(
@@ -128,15 +128,15 @@ class Settings:
         key="openai_base_url",
         env="OPENAI_BASE_URL",
         standing="trust",
-        why="everything that the model is asked is sent there",
+        why="all requests to the model are sent there",
         recorded="never",
-        note="where the model of the provider `openai` is asked",
+        note="the same for the provider `openai`",
         shown="OpenAI's own server",
     )
     fallback: Fallback = setting(
         made("rawko.vocabulary.errors", "Fallback"),
         key="fallback",
-        note="the model that agents ask where [theirs cannot be had](agents.md#another-model)",
+        note="the model that agents use if [their own is not available](agents.md#another-model)",
         shown="none",
         parts={
             "model": Setting(
@@ -149,7 +149,7 @@ class Settings:
                 ),
                 accepted="anthropic or openai",
                 standing="trust",
-                why="everything that the model is asked is sent there",
+                why="all requests to the model are sent there",
             ),
             "when": Setting(why="classes of failures"),
             "after": Setting(why=_LIMIT),
@@ -227,7 +227,7 @@ class Settings:
         made("rawko.vocabulary.budget", "Rate"),
         key="rate",
         recorded="current",
-        note="calls in a minute; what is over [waits](agents.md#rate-limits)",
+        note="calls in a minute; further calls [wait](agents.md#rate-limits)",
         shown="none",
         parts={
             "tools_per_minute": Setting(why=_LIMIT, merge_rule="lower"),
@@ -238,7 +238,7 @@ class Settings:
         {},
         key="prices",
         standing="trust",
-        why="only with `--max-cost`, which is counted with them; else free",
+        why="trust is needed only with `--max-cost`, which uses them",
         merge_rule="joined",
         recorded="required",
         note="US dollars per million tokens",
@@ -289,7 +289,7 @@ class Settings:
             metavar="POLICY",
             help="Ask no person; at a question fail, park (wait for an answer), or default (answer).",
         ),
-        why="`park` and `fail` give no answer; what `default` answers is `default_answers`",
+        why="`park` and `fail` give no answer; `default` gives those of `default_answers`",
         can_change=True,
         note="questions without a person to answer: `park`, `fail` or `default`",
         shown="`park`",
@@ -297,13 +297,13 @@ class Settings:
     default_answers: DefaultAnswers = setting(
         made("rawko.config.blocks", "DefaultAnswers"),
         key="default_answers",
-        note="what `headless: default` answers",
+        note="the answers of `headless: default`",
         shown="none",
         parts={
             "clarify": Setting(why="text for the model"),
             "pause": Setting(why="text for the model"),
             "approval": Setting(
-                standing="trust", why="`deny` is free; all else allows tool calls that nobody has seen"
+                standing="trust", why="`deny` is free; any other value allows tool calls without a person's decision"
             ),
         },
     )
@@ -322,7 +322,7 @@ class Settings:
     lanes: LaneOptions = setting(
         made("rawko.config.blocks", "LaneOptions"),
         key="lanes",
-        note="folders of [lanes](lanes.md), and what their commands find there",
+        note="folders of [lanes](lanes.md), and the environment of their commands",
         shown="no sharing, no command, no limit of the disk; ports from 20000; 4 at a time",
         parts={
             "share": Setting(why="files of the project itself, which its agents may read anyway"),
@@ -354,8 +354,8 @@ class Settings:
         standing="trust",
         why="a `check` is a command that is run; the rest is free: it only looks at files",
         merge_rule="joined",
-        note="what must hold before a task [counts as done](evidence.md)",
-        shown="none: the agent's word counts",
+        note="demands on the files before a task [counts as done](evidence.md)",
+        shown="none: the agent's claim counts",
     )
     evidence_refusals: int = setting(
         3,
@@ -378,7 +378,7 @@ class Settings:
         key="arbiter_cache",
         why="an equal question gets the answer that it got before",
         merge_rule="either",
-        note="the arbiter's answers to [equal questions](lab.md#the-cache) are kept and used again",
+        note="the arbiter's answers to [equal questions](lab.md#the-cache) are stored and reused",
         shown="false",
     )
     mcp: Mapping[str, McpOptions] = setting(
@@ -386,7 +386,7 @@ class Settings:
         key="mcp",
         file_type="dict[ServerName, McpOptions]",
         standing="trust",
-        why="programs that are started, with what they see of the environment",
+        why="programs that are started, with the variables that they get",
         merge_rule="joined",
         note="servers of further [tools](agents.md#tools-of-mcp-servers)",
         shown="none",
