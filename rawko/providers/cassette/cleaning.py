@@ -1,4 +1,4 @@
-"""Keeps out of cassettes: secrets, which are removed for good, and absolute paths, which become placeholders and are
+"""Keeps secrets and absolute paths out of cassettes. Secrets are removed for good; paths become placeholders, which are
 replaced by the player's own paths. Pure: strings and JSON in and out."""
 
 from __future__ import annotations

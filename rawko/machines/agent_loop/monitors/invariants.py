@@ -121,7 +121,7 @@ def _counts(run: Any) -> tuple[int, ...]:
 
 
 def concerns(event: Any) -> bool:
-    """Whether the monitor has a transition for a meta-event like this."""
+    """Whether the monitor may have a transition for this meta-event; others are not sent to it."""
     match event.name:
         case "state entered":
             return event.state in _SEEN
