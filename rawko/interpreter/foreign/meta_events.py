@@ -40,7 +40,7 @@ class FixedMetaEvent(MetaEvent):
             raise AttributeError(f"{self!r} has no attribute {attribute!r}") from None
 
     def __setattr__(self, attribute: str, value: Any) -> None:
-        raise AttributeError(f"{self!r} is sent to all listeners: create a MetaEvent to change it")
+        raise AttributeError(f"{self!r} is sent to all listeners: make a MetaEvent of your own to change it")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return meta_event, (self.name, self.data)
