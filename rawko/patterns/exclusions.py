@@ -18,7 +18,7 @@ class Exclusion(NamedTuple):
 
     Attributes:
         what: The kind, in the words of the documentation.
-        captured: Whether a snapshot contains it; "told": the snapshot lists it as skipped.
+        captured: Whether a snapshot contains it; "reported": the snapshot lists it as skipped.
         listed: Whether glob and grep list it.
     """
 
@@ -28,11 +28,11 @@ class Exclusion(NamedTuple):
 
 
 EXCLUSIONS: Final = (
-    Exclusion("`.git` and all in it, at any depth, in any case (`.GIT`)", "no; told unless it is `.git`", "no"),
-    Exclusion("what a `.gitignore` or `.git/info/exclude` names", "no, unless git tracks it", "if it is asked for"),
-    Exclusion(f"folders inside more than {MAX_DEPTH} others", "no; told", "no"),
-    Exclusion(f"files above {MAX_FILE_BYTES // 1024**2} MiB", "no; told", "yes"),
-    Exclusion("files and folders that cannot be read", "no; told", "files by name"),
+    Exclusion("`.git` and all in it, at any depth, in any case (`.GIT`)", "no; reported unless it is `.git`", "no"),
+    Exclusion("files that a `.gitignore` or `.git/info/exclude` names", "no, unless git tracks it", "only on request"),
+    Exclusion(f"folders inside more than {MAX_DEPTH} others", "no; reported", "no"),
+    Exclusion(f"files above {MAX_FILE_BYTES // 1024**2} MiB", "no; reported", "yes"),
+    Exclusion("files and folders that cannot be read", "no; reported", "files by name"),
     Exclusion("pipes, sockets, devices", "no", "by name; not searched"),
     Exclusion("links", "as links", "by name; not followed"),
     Exclusion("empty folders", "no", "no"),
