@@ -3,9 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# What fails on a machine that is busy with other things is tried once more; the last lines name it, and it is mended.
+# A test that fails, for example on a busy machine, is run once more; the last lines name it, and it has to be corrected.
 PYTEST_ARGS ?= -n auto --dist worksteal --reruns 1 --max-suite-reruns 5 --rerun-show-tracebacks
-# Tests that show for more moments, databases or peers what shorter ones show are left to `make test-all`.
+# Tests that repeat shorter ones for more moments, databases or peers run only in `make test-all`.
 WHICH ?= not thorough
 
 .PHONY: site help setup compiled collected collected_unit static lint types imports unit test-fast test test-all fleet-test requirements-mutants mutants demo bench conformance docs format clean
@@ -13,13 +13,13 @@ WHICH ?= not thorough
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
-setup: $(STAMP) ## create the virtual environment with everything in it
+setup: $(STAMP) ## create the virtual environment with all dependencies
 
 $(STAMP): pyproject.toml constraints.txt
 	@echo 'Setting up $(VENV): packages are downloaded and installed, which takes a minute or two.'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
-# uv is three times as fast, but does not read what pip is told of other registries: then pip does it.
+# uv is three times as fast, but does not read pip's settings of other registries: then pip installs.
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --constraint constraints.txt --editable '.[dev]' \
 		|| $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $(STAMP)
@@ -34,62 +34,62 @@ types: setup ## mypy --strict
 imports: setup ## import-linter: floors and sans-IO
 	$(BIN)/lint-imports
 
-# The tests start rawko hundreds of times: compiled once, it is read from files, also where the environment asks Python
-# to write none.
+# The tests start rawko hundreds of times: it is compiled once, also if the environment tells Python to write no
+# bytecode.
 compiled: setup
 	@$(BIN)/python -m compileall -q rawko
 
-# Each worker rewrites the assertions of all test modules, 14 s of CPU, unless one process has done it before them.
+# Each worker rewrites the assertions of all test modules, 14 s of CPU, unless one process has done so before.
 collected: compiled
 	@found=$$(PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --collect-only -qq) || { echo "$$found" | tail -100; exit 1; }
 
 unit: compiled ## the tests alone
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m "$(WHICH)" $(PYTEST_ARGS)
 
-test-all: ## `make test`, with the tests that are left out of it for their length
+test-all: ## `make test` with the long tests
 	$(MAKE) test WHICH=
 
 FAST := chart vocabulary interpreter runtime machines patterns journal workspace app providers processes terminal
 test-fast: compiled ## the quick tests of the rooms below the command line, for the inner loop: about half a minute
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -m "not slow" $(PYTEST_ARGS) $(FAST:%=tests/%) statecharts
 
-static: lint imports types ## what is known without a test
+static: lint imports types ## all checks without tests
 
-test: setup ## everything that must pass before a commit lands
+test: setup ## all checks and tests that must pass before a commit
 	$(MAKE) -j 2 static collected_unit
 
-# The tests begin beside the static checks, which take one processor for half a minute.
+# The tests run in parallel with the static checks, which take one processor for half a minute.
 collected_unit: collected
 	$(MAKE) unit
 
-fleet-test: setup ## the fleet on a real PostgreSQL: queue, workers that are drained, killed, frozen, bad input
+fleet-test: setup ## the fleet on a real PostgreSQL: queue, drained, killed and frozen workers, bad input
 	$(BIN)/python -m tests.postgres $(BIN)/pytest -q -rs tests/fleet
 
 requirements-mutants: setup ## break each row of docs/requirements.md in its stated way; its tests must fail (IDS="S3 C-24", JOBS=2)
 	$(BIN)/python -m tests.requirements $(IDS) -j $(or $(JOBS),2)
 
-mutants: setup ## put 300 small defects into the code, one at a time; a test must fail (ROOMS="runtime", JOBS=2)
+mutants: setup ## put 300 small defects into the code, one at a time; a test should fail (ROOMS="runtime", JOBS=2)
 	$(BIN)/python -m tests.mutation $(ROOMS) -j $(or $(JOBS),2) --page docs/mutants.md
 
 demo: setup ## the main job, on a small real repository, with scripted model replies
 	@$(BIN)/python -m rawko.cli.demo
 
-bench: setup ## the interpreter's speed beside its peers, then the node engine and the workspace
+bench: setup ## the interpreter's speed compared with other libraries, then the node engine and the workspace
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,bench]'
 	$(BIN)/python -m tests.bench --page $(BENCH_ARGS)
 	$(BIN)/pytest tests/bench --benchmark-only --benchmark-group-by=group --benchmark-columns=median,iqr,rounds -p no:xdist
 
-conformance: setup ## the public suites on every engine that is here, into docs/conformance.md
+conformance: setup ## run the public suites on every installed engine, and write docs/conformance.md
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,bench]'
 	$(BIN)/python -m tests.conformance.compare
 
-site: ## the documentation as pages with search and API reference, in build/site
+site: ## build the documentation with search and API reference, in build/site
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[site]'
 	$(BIN)/zensical build --strict
 	@echo 'read it: $(BIN)/python -m http.server -b 127.0.0.1 -d build/site'
 
-docs: setup ## draw machines, terminal view and inspector (with chromium) into docs/, and write the tables that are made of code
+docs: setup ## draw machines, terminal view and inspector (with chromium) into docs/, and write the generated tables
 	$(BIN)/python -m rawko.config.docs
 	$(BIN)/python -m rawko.render.docs
 	$(BIN)/python -m tests.tui.picture
