@@ -1,6 +1,6 @@
 Feature: An author works, reviewers look, the author repairs
   The contract of gauntlet.yaml. The agents do not run here: the scenarios say how each one ends. "reviews" is one actor for
-  all reviewers: it is done with a list of what each of them came to.
+  all reviewers: its output is a list with each reviewer's result.
 
   Background:
     Given input {"prompt": "Parse dates", "parameters": {"author": "developer", "reviewers": ["correct", "secure"], "rounds": 2}}

@@ -1,5 +1,5 @@
 Feature: The best of several candidates, by their checks and a model's answers
-  The contract of judge.yaml. No model is asked here: the scenarios say what each question comes to.
+  The contract of judge.yaml. No model is asked here: the scenarios give the answer to each question.
 
   Background:
     Given input {"task": "Parse dates", "criteria": "Short", "seed": 7, "candidates": [{"name": "a", "run": "r__a", "summary": "Did it", "cost_usd": 0.5}, {"name": "b", "run": "r__b", "cost_usd": 0.1}, {"name": "c", "run": "r__c", "cost_usd": 0.9}]}

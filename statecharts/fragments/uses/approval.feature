@@ -1,4 +1,4 @@
-Feature: A person's yes or no is waited for, for a time
+Feature: A chart waits for a person's approval or rejection, for a limited time
   The contract of the fragment approval, in a chart that uses it.
 
   Scenario: A yes

@@ -1,4 +1,4 @@
-Feature: An actor that is called again after a pause while it may be
+Feature: An actor is called again after a pause, as long as a guard allows it
   The contract of the fragment retry_backoff, in a chart that uses it.
 
   Scenario: The first call is done
