@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Typed
 from tests.cli.shell import Shell, call, says
 
 DEBATE = ("debate", "Should it be generated?", "--json", "--yes")
@@ -35,21 +36,21 @@ def all_files(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def test_two_sides_argue_and_a_judge_decides(rawko: Shell) -> None:
+def test_two_sides_argue_and_a_judge_decides(rawko: Shell, typed: Typed) -> None:
     subprocess.run(["git", "init", "-q"], cwd=rawko.folder, check=True)
     rawko.write("grammar.txt", "a rule")
     before = all_files(rawko.folder)
     looks = says("proponent", call("read", file_path="grammar.txt"))
-    done = rawko(*DEBATE, "--scenario", str(rawko.scenario(looks, *FIRST, *SECOND, *VERDICT)))
+    done = typed(*DEBATE, "--scenario", str(rawko.scenario(looks, *FIRST, *SECOND, *VERDICT)))
     report = done.report
     assert (report["outcome"], report["iterations"], report["files_changed"]) == ("success", 2, []), done.text
     judged = report["judged"]
     assert (judged["rule"], judged["votes"]) == ("agreed", [judged["winner"]] * 2)
     assert report["summary"].startswith(f"{judged['winner']} has argued better")
     assert report["notes"] == [] and all_files(rawko.folder) == before
-    log = rawko("log").out
+    log = typed("log").out
     assert "proponent is done" in log and "opponent is done" in log and f"the judge: {judged['winner']}" in log, log
-    assert rawko("replay", "last").code == 0
+    assert typed("replay", "last").code == 0
 
 
 @pytest.mark.thorough
@@ -82,7 +83,7 @@ def test_cancel_stops_both_sides(rawko: Shell) -> None:
     assert started.end().report["outcome"] == "cancelled"
 
 
-def test_agents_and_positions_of_ones_own(rawko: Shell) -> None:
+def test_agents_and_positions_of_ones_own(rawko: Shell, typed: Typed) -> None:
     agents = rawko.folder / ".rawko" / "agents"
     agents.mkdir(parents=True)
     for name in ("ann", "bob"):
@@ -104,7 +105,7 @@ def test_agents_and_positions_of_ones_own(rawko: Shell) -> None:
         "Speed",
         "--trust",
     )
-    done = rawko(*DEBATE, *words, "--scenario", str(rawko.scenario(*said)))
+    done = typed(*DEBATE, *words, "--scenario", str(rawko.scenario(*said)))
     assert done.report["judged"]["winner"] in ("ann", "bob"), done.text
 
 
@@ -118,7 +119,9 @@ def test_agents_and_positions_of_ones_own(rawko: Shell) -> None:
         (("--rounds", "0"), "rounds"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_starts(rawko: Shell, words: tuple[str, ...], problem: str) -> None:
-    done = rawko(*DEBATE, *words, "--scenario", str(rawko.scenario()))
+def test_what_cannot_be_is_told_before_anything_starts(
+    rawko: Shell, typed: Typed, words: tuple[str, ...], problem: str
+) -> None:
+    done = typed(*DEBATE, *words, "--scenario", str(rawko.scenario()))
     assert done.code == 2 and problem in " ".join(done.text.split()), done.text
-    assert "no runs" in rawko("runs").text
+    assert "no runs" in typed("runs").text

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Typed
 from tests.cli.shell import KILL_RAWKO, Ended, Shell, call, judges, picks, says
 
 WRITES = says("developer", call("write", file_path="a.txt", content="one\n"))
@@ -20,7 +21,7 @@ def run(rawko: Shell, *replies: Any, agent: str | None = "developer") -> Ended:
     return rawko(*words, *(("--agent", agent) if agent else ()))
 
 
-def test_a_claim_goes_back_until_it_holds(rawko: Shell) -> None:
+def test_a_claim_goes_back_until_it_holds(rawko: Shell, typed: Typed) -> None:
     rawko.write(".rawko/config.yaml", BOTH)
     done = run(rawko, WRITES, CLAIMS, REPAIRS, CLAIMS)
     assert done.report["outcome"] == "success", done.text
@@ -30,10 +31,10 @@ def test_a_claim_goes_back_until_it_holds(rawko: Shell) -> None:
         ("a.txt", True),
     ]
     assert len({one["tree"] for one in found}) == 1
-    log = [json.loads(line) for line in rawko("log", "last", "--json").out.splitlines()]
+    log = [json.loads(line) for line in typed("log", "last", "--json").out.splitlines()]
     assert sum(row["event"] is not None and row["event"]["name"] == "done.invoke.check_evidence" for row in log) == 2
-    assert rawko("replay", "last", "--trust").code == 0
-    shown = rawko("log", "last").out  # the look that holds is the last step, told as the end
+    assert typed("replay", "last", "--trust").code == 0
+    shown = typed("log", "last").out  # the look that holds is the last step, told as the end
     assert "evidence is missing" in shown
 
 
@@ -89,23 +90,23 @@ def test_without_the_setting_nothing_is_said_of_it(rawko: Shell) -> None:
     assert (done.report["outcome"], "evidence" in done.report) == ("success", False)
 
 
-def test_a_check_of_a_project_needs_trust_and_the_rest_does_not(rawko: Shell) -> None:
+def test_a_check_of_a_project_needs_trust_and_the_rest_does_not(rawko: Shell, typed: Typed) -> None:
     rawko.write(".rawko/config.yaml", BOTH)
-    refused = rawko("run", "Write", "--agent", "developer", "--scenario", str(rawko.scenario(CLAIMS)), "--yes")
+    refused = typed("run", "Write", "--agent", "developer", "--scenario", str(rawko.scenario(CLAIMS)), "--yes")
     assert refused.code == 2 and "'test -e b.txt' is run before a task counts as done" in refused.text
     rawko.write(".rawko/config.yaml", "evidence: [{exists: a.txt}]\n")
     words = ("--agent", "developer", "--scenario", str(rawko.scenario(WRITES, CLAIMS)), "--yes", "--json")
-    assert rawko("run", "Write", *words).report["outcome"] == "success"
+    assert typed("run", "Write", *words).report["outcome"] == "success"
 
 
-def test_a_check_in_an_agent_s_file_of_a_project_needs_trust_too(rawko: Shell) -> None:
+def test_a_check_in_an_agent_s_file_of_a_project_needs_trust_too(rawko: Shell, typed: Typed) -> None:
     agent = "name: developer\nwhen_to_use: Code.\nsystem_prompt: You write code.\nevidence: [{check: touch ../run}]\n"
     rawko.write(".rawko/agents/developer.yaml", agent)
     words = ("run", "Write", "--agent", "developer", "--scenario", str(rawko.scenario(CLAIMS)), "--yes")
-    refused = rawko(*words)
+    refused = typed(*words)
     assert refused.code == 2 and "'touch ../run' is run before agent 'developer' may complete" in refused.text
     assert not (rawko.folder.parent / "run").exists()
-    assert rawko(*words, "--trust").code == 0
+    assert typed(*words, "--trust").code == 0
     assert (rawko.folder.parent / "run").exists()
 
 

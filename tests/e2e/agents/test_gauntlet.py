@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Typed
 from tests.cli.shell import KILL_RAWKO, Shell, call, says
 
 WORK = ("gauntlet", "Write x", "--json", "--yes")
@@ -32,30 +33,30 @@ WRONG = [
 ]
 
 
-def test_what_is_found_is_repaired_until_nothing_blocks(rawko: Shell) -> None:
+def test_what_is_found_is_repaired_until_nothing_blocks(rawko: Shell, typed: Typed) -> None:
     scenario = rawko.scenario(WRITES, DONE, *WRONG, REPAIRS, DONE, *CLEAR)
-    done = rawko(*WORK, "--scenario", str(scenario))
+    done = typed(*WORK, "--scenario", str(scenario))
     report = done.report
     assert (report["outcome"], report["iterations"], report["files_changed"]) == ("success", 2, ["x.py"]), done.text
     assert (rawko.read("x.py"), report["notes"]) == ("x = 2\n", [])
-    log = rawko("log").out
+    log = typed("log").out
     assert all(f"{name} is done" in log for name in NAMES), log
     widths = {line.index("gauntlet") for line in log.splitlines() if " gauntlet " in line}
     assert len(widths) == 1, log
-    assert rawko("replay", "last").code == 0
+    assert typed("replay", "last").code == 0
 
 
-def test_tokens_of_reviews_that_run_side_by_side_are_told_of_who_used_them(rawko: Shell) -> None:
-    rawko(*WORK, "--scenario", str(rawko.scenario(WRITES, DONE, *CLEAR)))
+def test_tokens_of_reviews_that_run_side_by_side_are_told_of_who_used_them(rawko: Shell, typed: Typed) -> None:
+    typed(*WORK, "--scenario", str(rawko.scenario(WRITES, DONE, *CLEAR)))
     rows = [
-        line.split() for line in rawko("log").out.splitlines() if "NO FINDINGS" in line and "calls complete" in line
+        line.split() for line in typed("log").out.splitlines() if "NO FINDINGS" in line and "calls complete" in line
     ]
     assert len(rows) == 4
     assert all("/" in row[4] for row in rows), rows
 
 
-def test_what_still_blocks_after_the_last_round_is_no_success(rawko: Shell) -> None:
-    done = rawko(*WORK, "--rounds", "1", "--scenario", str(rawko.scenario(WRITES, DONE, *WRONG)))
+def test_what_still_blocks_after_the_last_round_is_no_success(rawko: Shell, typed: Typed) -> None:
+    done = typed(*WORK, "--rounds", "1", "--scenario", str(rawko.scenario(WRITES, DONE, *WRONG)))
     assert (done.code, done.report["outcome"]) == (3, "limit"), done.text
     assert "After 1 round the reviewers still have 1 finding that blocks" in done.text
     assert "blocking, x.py:1: x must be 2" in done.report["summary"]
@@ -81,10 +82,10 @@ def test_killed_while_reviewers_look_only_those_that_had_not_ended_look_again(ra
     assert again.code == 0, again.text
 
 
-def test_the_users_repository_stays_as_it_is(rawko: Shell) -> None:
+def test_the_users_repository_stays_as_it_is(rawko: Shell, typed: Typed) -> None:
     subprocess.run(["git", "init", "-q"], cwd=rawko.folder, check=True)
     before = all_files(rawko.folder / ".git")
-    rawko(*WORK, "--scenario", str(rawko.scenario(WRITES, DONE, *CLEAR)))
+    typed(*WORK, "--scenario", str(rawko.scenario(WRITES, DONE, *CLEAR)))
     assert all_files(rawko.folder / ".git") == before
 
 
@@ -101,13 +102,15 @@ def all_files(folder: Path) -> dict[str, bytes]:
         (("--rounds", "0"), "rounds"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_starts(rawko: Shell, words: tuple[str, ...], problem: str) -> None:
-    done = rawko(*WORK, *words, "--scenario", str(rawko.scenario(WRITES)))
+def test_what_cannot_be_is_told_before_anything_starts(
+    rawko: Shell, typed: Typed, words: tuple[str, ...], problem: str
+) -> None:
+    done = typed(*WORK, *words, "--scenario", str(rawko.scenario(WRITES)))
     assert done.code == 2 and problem in done.text, done.text
-    assert "no runs" in rawko("runs").text
+    assert "no runs" in typed("runs").text
 
 
-def test_an_agents_file_of_ones_own_names_who_takes_part(rawko: Shell) -> None:
+def test_an_agents_file_of_ones_own_names_who_takes_part(rawko: Shell, typed: Typed) -> None:
     agents = rawko.folder / ".rawko" / "agents"
     agents.mkdir(parents=True)
     for name in ("writer", "judge"):
@@ -120,11 +123,11 @@ def test_an_agents_file_of_ones_own_names_who_takes_part(rawko: Shell) -> None:
     )
     scenario = rawko.scenario(says("writer", call("complete", summary="Done.")), review("judge"))
     words = ("run", "Write", "--agent", "careful", "--scenario", str(scenario), "--json", "--trust", "--yes")
-    assert rawko(*words).report["outcome"] == "success"
+    assert typed(*words).report["outcome"] == "success"
     (agents / "careful.yaml").write_text(
         "name: careful\nwhen_to_use: w\nsystem_prompt: s\nchart: gauntlet\nparameters: {rouns: 1}\n", encoding="utf-8"
     )
-    refused = rawko(*words)
+    refused = typed(*words)
     assert refused.code == 2 and "rouns" in refused.text, refused.text
 
 
@@ -136,8 +139,8 @@ def test_cancel_stops_every_reviewer(rawko: Shell) -> None:
     assert started.end().report["outcome"] == "cancelled"
 
 
-def test_the_author_is_held_to_the_evidence_that_the_project_demands(rawko: Shell) -> None:
+def test_the_author_is_held_to_the_evidence_that_the_project_demands(rawko: Shell, typed: Typed) -> None:
     rawko.write(".rawko/config.yaml", "evidence:\n- {exists: y.py}\n")
     makes = {**says("developer", call("write", file_path="y.py", content="")), "expect": {"last_message": "y.py"}}
-    done = rawko(*WORK, "--trust", "--scenario", str(rawko.scenario(WRITES, DONE, makes, DONE, *CLEAR)))
+    done = typed(*WORK, "--trust", "--scenario", str(rawko.scenario(WRITES, DONE, makes, DONE, *CLEAR)))
     assert (done.report["outcome"], done.report["files_changed"]) == ("success", ["x.py", "y.py"]), done.text

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Typed
 from tests.cli.shell import KILL_RAWKO, Shell, call, judges, picks, says
 from tests.e2e.killing.killed_run import Bed, check
 from tests.e2e.killing.nursery import Nursery
@@ -37,19 +38,19 @@ def agents(rawko: Shell, config: str = "", **files: str) -> None:
         rawko.write(".rawko/config.yaml", config)
 
 
-def test_the_report_of_the_called_agent_is_the_result_of_the_call(rawko: Shell) -> None:
+def test_the_report_of_the_called_agent_is_the_result_of_the_call(rawko: Shell, typed: Typed) -> None:
     agents(rawko)
     asked = {**TESTS, "expect": {"last_message": "x is 1"}}
-    done = rawko(*WORK, "--yes", "--scenario", str(rawko.scenario(ASKS, asked, TESTED, has_result("Wrote test_x.py"))))
+    done = typed(*WORK, "--yes", "--scenario", str(rawko.scenario(ASKS, asked, TESTED, has_result("Wrote test_x.py"))))
     assert (done.code, done.report["outcome"]) == (0, "success"), done.text
     assert done.report["files_changed"] == ["test_x.py"], done.text
     assert rawko.read("test_x.py") == "assert True\n"
-    log = rawko("log").out
+    log = typed("log").out
     assert "developer > tester is done" in log and "task tester: Write the test" in log, log
-    steps = [line for line in rawko("log", "--agent", "tester").out.splitlines() if "developer > tester" in line]
+    steps = [line for line in typed("log", "--agent", "tester").out.splitlines() if "developer > tester" in line]
     assert any("write test_x.py" in line and "+1" in line for line in steps), log
     assert done.report["usage"]["calls"] == 4
-    assert rawko("replay", "last", "--trust").code == 0
+    assert typed("replay", "last", "--trust").code == 0
 
 
 def test_killed_in_the_middle_of_the_called_agent_it_goes_on_in_the_middle(rawko: Shell) -> None:
@@ -68,20 +69,20 @@ def test_killed_in_the_middle_of_the_called_agent_it_goes_on_in_the_middle(rawko
     assert rawko("replay", "last", "--trust").code == 0
 
 
-def test_its_question_names_the_agents_that_have_called_it(rawko: Shell) -> None:
+def test_its_question_names_the_agents_that_have_called_it(rawko: Shell, typed: Typed) -> None:
     agents(rawko)
     scenario = rawko.scenario(ASKS, TESTS, TESTED, has_result("Wrote test_x.py"))
-    waits = rawko(*WORK, "--scenario", str(scenario))
+    waits = typed(*WORK, "--scenario", str(scenario))
     assert waits.code == 4, waits.text
     assert waits.report["question"]["agent"] == "developer > tester", waits.report
     assert "May the agent 'developer > tester' run write" in waits.report["question"]["text"], waits.report
-    assert any("developer > tester" in line and "may it run" in line for line in rawko("log").out.splitlines())
-    assert "developer > tester: write test_x.py" in rawko("show", "last").out
-    assert "asks developer > tester: write test_x.py" in rawko("runs").out
+    assert any("developer > tester" in line and "may it run" in line for line in typed("log").out.splitlines())
+    assert "developer > tester: write test_x.py" in typed("show", "last").out
+    assert "asks developer > tester: write test_x.py" in typed("runs").out
     assert "May the agent 'developer > tester' run write" in waits.err
-    assert rawko("approve", "last", "--trust").code == 0
+    assert typed("approve", "last", "--trust").code == 0
     assert rawko.read("test_x.py") == "assert True\n"
-    assert "success" in rawko("show", "last").out
+    assert "success" in typed("show", "last").out
 
 
 def test_cancel_ends_the_called_agent_and_keeps_what_it_has_done(rawko: Shell) -> None:
@@ -103,12 +104,12 @@ def test_cancel_ends_the_called_agent_and_keeps_what_it_has_done(rawko: Shell) -
     ],
 )
 def test_its_tools_are_never_wider_than_those_of_its_caller(
-    rawko: Shell, config: str, developer: str, replies: list[Mapping[str, object]] | None, result: str
+    rawko: Shell, typed: Typed, config: str, developer: str, replies: list[Mapping[str, object]] | None, result: str
 ) -> None:
     agents(rawko, config, developer="tools: {allowed: [read, write, task]}")
     told = {**TESTED, "expect": {"last_message": result}}
     last = [] if replies is None else [*replies, told]
-    done = rawko(
+    done = typed(
         *WORK, "--yes", "--scenario", str(rawko.scenario(ASKS, *last, has_result(result if replies is None else "")))
     )
     assert done.report["outcome"] == "success", done.text
@@ -123,22 +124,24 @@ def test_its_tools_are_never_wider_than_those_of_its_caller(
         ("tester", "sub_agents: {depth: 0}", "agents may be called 0 deep, by the setting sub_agents.depth"),
     ],
 )
-def test_a_call_that_cannot_be_carried_out_is_answered(rawko: Shell, asked: str, config: str, result: str) -> None:
+def test_a_call_that_cannot_be_carried_out_is_answered(
+    rawko: Shell, typed: Typed, asked: str, config: str, result: str
+) -> None:
     agents(rawko, config)
     asks = says("developer", call("task", agent=asked, task="Work"))
-    done = rawko(*WORK, "--yes", "--scenario", str(rawko.scenario(asks, has_result(result))))
+    done = typed(*WORK, "--yes", "--scenario", str(rawko.scenario(asks, has_result(result))))
     assert done.report["outcome"] == "success", done.text
 
 
-def test_agents_are_called_below_each_other_as_deep_as_the_setting_says(rawko: Shell) -> None:
+def test_agents_are_called_below_each_other_as_deep_as_the_setting_says(rawko: Shell, typed: Typed) -> None:
     deeper = says("tester", call("task", agent="helper", task="Help"))
     helps = {**says("helper", call("task", agent="tester", task="Help me")), "expect": {}}
     helped = says("helper", call("complete", summary="Helped"))
     agents(rawko, "sub_agents: {depth: 2}", tester="tools: {allowed: [task]}", helper="")
     scenario = rawko.scenario(ASKS, deeper, helps, helped, {**TESTED, "expect": {"last_message": "Helped"}}, DONE)
-    done = rawko(*WORK, "--yes", "--scenario", str(scenario))
+    done = typed(*WORK, "--yes", "--scenario", str(scenario))
     assert done.report["outcome"] == "success", done.text
-    assert "developer > tester > helper is done" in rawko("log").out
+    assert "developer > tester > helper is done" in typed("log").out
 
 
 @pytest.mark.parametrize(
@@ -156,10 +159,10 @@ def test_agents_are_called_below_each_other_as_deep_as_the_setting_says(rawko: S
     ],
 )
 def test_a_call_has_limits_of_its_own_and_its_end_is_told(
-    rawko: Shell, config: str, tester: str, replies: list[Mapping[str, object]], result: str
+    rawko: Shell, typed: Typed, config: str, tester: str, replies: list[Mapping[str, object]], result: str
 ) -> None:
     agents(rawko, config, tester=tester)
-    done = rawko(*WORK, "--yes", "--scenario", str(rawko.scenario(ASKS, *replies, has_result(result))))
+    done = typed(*WORK, "--yes", "--scenario", str(rawko.scenario(ASKS, *replies, has_result(result))))
     assert done.report["outcome"] == "success", done.text
 
 
@@ -174,45 +177,45 @@ def test_a_call_has_limits_of_its_own_and_its_end_is_told(
     ],
 )
 def test_agents_that_cannot_be_called_are_refused_before_anything_starts(
-    rawko: Shell, files: dict[str, str], problem: str
+    rawko: Shell, typed: Typed, files: dict[str, str], problem: str
 ) -> None:
     agents(rawko, **files)
-    done = rawko(*WORK, "--yes", "--scenario", str(rawko.scenario(DONE)))
+    done = typed(*WORK, "--yes", "--scenario", str(rawko.scenario(DONE)))
     assert done.code == 2 and problem in done.text, done.text
 
 
-def test_a_budget_that_is_used_up_in_the_called_agent_waits_and_goes_on_there(rawko: Shell) -> None:
+def test_a_budget_that_is_used_up_in_the_called_agent_waits_and_goes_on_there(rawko: Shell, typed: Typed) -> None:
     agents(rawko)
     scenario = rawko.scenario(ASKS, TESTS, TESTED, has_result("Wrote test_x.py"))
-    waits = rawko(*WORK, "--yes", "--max-tokens", "2000", "--scenario", str(scenario))
+    waits = typed(*WORK, "--yes", "--max-tokens", "2000", "--scenario", str(scenario))
     assert (waits.code, waits.report["outcome"]) == (3, "limit"), waits.text
     assert waits.report["question"]["agent"] == "developer > tester", waits.report
     assert "--max-tokens" in waits.err, waits.err
-    done = rawko("resume", "last", "--trust", "--yes", "--json", "--max-tokens", "100000")
+    done = typed("resume", "last", "--trust", "--yes", "--json", "--max-tokens", "100000")
     assert (done.report["outcome"], done.report["files_changed"]) == ("success", ["test_x.py"]), done.text
 
 
-def test_a_run_goes_back_to_a_step_of_the_called_agent(rawko: Shell) -> None:
+def test_a_run_goes_back_to_a_step_of_the_called_agent(rawko: Shell, typed: Typed) -> None:
     agents(rawko)
     scenario = rawko.scenario(ASKS, TESTS, TESTED, has_result("Wrote test_x.py"))
-    rawko(*WORK, "--yes", "--scenario", str(scenario))
+    typed(*WORK, "--yes", "--scenario", str(scenario))
     wrote = next(
-        line.split()[0] for line in rawko("log").out.splitlines() if "write test_x.py" in line and "+1" in line
+        line.split()[0] for line in typed("log").out.splitlines() if "write test_x.py" in line and "+1" in line
     )
-    rewound = rawko("rewind", f"last@{wrote}", "--trust")
+    rewound = typed("rewind", f"last@{wrote}", "--trust")
     assert rewound.code == 0 and (rawko.folder / "test_x.py").exists(), rewound.text
-    done = rawko("resume", "last", "--trust", "--yes", "--json")
+    done = typed("resume", "last", "--trust", "--yes", "--json")
     assert done.report["outcome"] == "success", done.text
 
 
-def test_under_the_arbiter_and_in_its_history_the_called_agent_has_its_own_name(rawko: Shell) -> None:
+def test_under_the_arbiter_and_in_its_history_the_called_agent_has_its_own_name(rawko: Shell, typed: Typed) -> None:
     agents(rawko)
     replies = (picks("developer"), ASKS, TESTS, TESTED, has_result("Wrote"), judges("COMPLETE", summary="Good"))
     words = ("run", "Write x", "--json", "--trust", "--yes", "--scenario", str(rawko.scenario(*replies)))
-    done = rawko(*words)
+    done = typed(*words)
     assert (done.report["outcome"], done.report["usage"]["calls"]) == ("success", 6), done.text
-    assert "developer > tester is done" in rawko("log").out
-    assert rawko("replay", "last", "--trust").code == 0
+    assert "developer > tester is done" in typed("log").out
+    assert typed("replay", "last", "--trust").code == 0
 
 
 @pytest.mark.thorough
@@ -259,7 +262,9 @@ def bed(nursery: Nursery, base: Path, replies: tuple[dict[str, object], ...]) ->
         ("{called_by: [developer], agent: {a: 1}, task: x}", "there is no agent {'a': 1}"),
     ],
 )
-def test_a_chart_of_one_s_own_that_calls_an_agent_wrongly_is_told(rawko: Shell, given: str, problem: str) -> None:
+def test_a_chart_of_one_s_own_that_calls_an_agent_wrongly_is_told(
+    rawko: Shell, typed: Typed, given: str, problem: str
+) -> None:
     agents(rawko, own="chart: own.yaml")
     rawko.write(
         "own.yaml",
@@ -269,5 +274,5 @@ def test_a_chart_of_one_s_own_that_calls_an_agent_wrongly_is_told(rawko: Shell, 
         "      - {name: b, type: final}\n",
     )
     words = ("run", "Write", "--agent", "own", "--trust", "--yes", "--scenario", str(rawko.scenario(DONE)))
-    done = rawko(*words)
+    done = typed(*words)
     assert done.code != 0 and problem in done.text, done.text

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from rawko.chart import shipped_path
+from tests.cli.conftest import Typed
 from tests.cli.shell import KILL_RAWKO, Ended, Shell, call, says
 from tests.e2e.monitors.test_monitors import AGENT, CAREFUL, CARELESS
 
@@ -41,7 +42,7 @@ def evaluated(rawko: Shell, *words: str, replies: Any = ()) -> Ended:
     return rawko("eval", "tasks", *TOLD, *words, "--scenario", str(rawko.scenario(*replies)))
 
 
-def test_tasks_are_tried_checked_and_counted(rawko: Shell) -> None:
+def test_tasks_are_tried_checked_and_counted(rawko: Shell, typed: Typed) -> None:
     task(rawko, "out", files={"files/readme.txt": "r\n"})
     task(rawko, "other", OUT.replace("Write", "Please write"))
     replies = [*writes("out-1"), *writes("out-2", "y"), *writes("other-1", "y"), *writes("other-2", "y")]
@@ -59,13 +60,13 @@ def test_tasks_are_tried_checked_and_counted(rawko: Shell) -> None:
     assert out["states"]["agent_loop/thinking"] == 4, "two turns of two attempts"
     first = next(one for one in found["attempts"] if (one["task"], one["number"]) == ("out", 1))
     assert (first["outcome"], first["passed"], first["files"]) == ("success", True, 1)
-    assert "write out.txt" in rawko("log", first["run"]).out
-    assert "+x" in rawko("diff", first["run"]).out
+    assert "write out.txt" in typed("log", first["run"]).out
+    assert "+x" in typed("diff", first["run"]).out
     assert not (rawko.folder / "out.txt").exists()
     assert [path.name for path in rawko.folder.parent.iterdir() if "evaluations" in path.name] == []
     page = rawko.read("found.html")
     assert "1 of 4 attempts passed" in page and "<script" not in page and "http" not in page.replace("http-equiv", "")
-    shown = rawko(
+    shown = typed(
         "eval", "tasks", "--again", "--yes", "--trust", "-n", "2", "--scenario", str(rawko.scenario(*replies))
     )
     assert [line.split() for line in shown.out.splitlines()[1:3]] == [
@@ -162,14 +163,14 @@ def test_a_check_that_hangs_or_changes_the_files_is_stopped_and_set_back(rawko: 
 
 @pytest.mark.parametrize("asks", [call("clarify", question="Which x?"), call("write", file_path="a", content="x")])
 def test_what_only_a_person_could_answer_ends_the_attempt_and_leaves_no_run_that_waits(
-    rawko: Shell, asks: Mapping[str, Any]
+    rawko: Shell, typed: Typed, asks: Mapping[str, Any]
 ) -> None:
     task(rawko, "out")
     scenario = str(rawko.scenario(attempt("out-1", asks)))
-    done = rawko("eval", "tasks", "--json", "--trust", "--scenario", scenario)
+    done = typed("eval", "tasks", "--json", "--trust", "--scenario", scenario)
     [one] = done.report["attempts"]
     assert (one["outcome"], one["passed"]) == ("failure", False) and one["problem"], done.text
-    assert "rawko approve" not in rawko("runs").out and "needs_person" not in rawko("runs").out
+    assert "rawko approve" not in typed("runs").out and "needs_person" not in typed("runs").out
 
 
 @pytest.mark.parametrize(
@@ -191,13 +192,13 @@ def test_what_only_a_person_could_answer_ends_the_attempt_and_leaves_no_run_that
     ],
 )  # fmt: skip
 def test_bad_input_is_told_before_anything_starts(
-    rawko: Shell, files: Mapping[str, str], words: tuple[str, ...], problem: str
+    rawko: Shell, typed: Typed, files: Mapping[str, str], words: tuple[str, ...], problem: str
 ) -> None:
     for path, text in files.items():
         rawko.write(path, text.replace("agent: developer\n", "") if "nobody" in words else text)
     done = evaluated(rawko, *words)
     assert done.code == 2 and problem in done.err, done.text
-    assert "no runs" in rawko("runs").text
+    assert "no runs" in typed("runs").text
 
 
 def test_all_defects_of_all_tasks_are_told_at_once(rawko: Shell) -> None:
@@ -231,13 +232,13 @@ def test_links_out_of_a_task_and_what_is_no_file_are_refused(rawko: Shell) -> No
     assert "neither a file nor a folder" in evaluated(rawko).err
 
 
-def test_tasks_of_a_repository_need_trust(rawko: Shell) -> None:
+def test_tasks_of_a_repository_need_trust(rawko: Shell, typed: Typed) -> None:
     """A check is a command: what a cloned repository brings runs only where the user has said so."""
     task(rawko, "a", OUT.replace("grep -q x out.txt", f"touch {rawko.folder}/owned"))
     scenario = str(rawko.scenario(*writes("a-1")))
-    done = rawko("eval", "tasks", "--yes", "--scenario", scenario)
+    done = typed("eval", "tasks", "--yes", "--scenario", scenario)
     assert done.code == 2 and "each attempt at it runs: touch" in done.err, done.text
-    assert not (rawko.folder / "owned").exists() and "no runs" in rawko("runs").text
+    assert not (rawko.folder / "owned").exists() and "no runs" in typed("runs").text
 
 
 def test_two_at_once_do_not_work_on_the_same_evaluation(rawko: Shell) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Typed
 from tests.cli.shell import KILL_RAWKO, Shell, call, says
 from tests.thorough import further
 
@@ -35,7 +36,7 @@ def plan_of(rawko: Shell, text: str = PLAN) -> tuple[str, str]:
     return "--plan", str(rawko.write("../plan.yaml", text))
 
 
-def test_steps_are_done_side_by_side_and_each_sees_what_it_needs(rawko: Shell) -> None:
+def test_steps_are_done_side_by_side_and_each_sees_what_it_needs(rawko: Shell, typed: Typed) -> None:
     subprocess.run(["git", "init", "-q"], cwd=rawko.folder, check=True)
     before = all_files(rawko.folder / ".git")
     sees = [
@@ -43,13 +44,13 @@ def test_steps_are_done_side_by_side_and_each_sees_what_it_needs(rawko: Shell) -
         in_lane("c", call("complete", summary="Wrote c.txt.")),
     ]
     scenario = rawko.scenario(*writes("a", "a.txt", "a\n"), *writes("b", "b.txt", "b\n"), *sees)
-    done = rawko(*WORK, *plan_of(rawko), "--check", "test -f a.txt", "--scenario", str(scenario))
+    done = typed(*WORK, *plan_of(rawko), "--check", "test -f a.txt", "--scenario", str(scenario))
     assert done.report["outcome"] == "success", done.text
     assert (rawko.read("c.txt"), done.report["iterations"]) == ("a\nb\n", 2), done.text
     assert done.report["summary"].splitlines()[0] == "3 of 3 steps are complete", done.text
     assert sorted(done.report["files_changed"]) == ["a.txt", "b.txt", "c.txt"]
     assert all_files(rawko.folder / ".git") == before
-    assert rawko("replay", "last").code == 0
+    assert typed("replay", "last").code == 0
 
 
 def all_files(folder: Path) -> dict[str, bytes]:
@@ -63,26 +64,26 @@ def plans(*steps: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_planner_says_which_steps_need_which(rawko: Shell) -> None:
+def test_a_planner_says_which_steps_need_which(rawko: Shell, typed: Typed) -> None:
     bad = says("planner", call("update_plan", steps=[{"description": "Write b", "needs": [1]}]))
     told = {"expect": {"last_message": "these need each other in a circle: 1"}}
     planned = plans({"description": "Write b", "needs": [2]}, {"description": "Write a"})
     replies = [bad, {**planned[0], **told}, planned[1], *writes("step-2", "a.txt"), *writes("step-1", "b.txt")]
-    done = rawko(*WORK, "--scenario", str(rawko.scenario(*replies)))
+    done = typed(*WORK, "--scenario", str(rawko.scenario(*replies)))
     assert (done.report["outcome"], done.report["iterations"]) == ("success", 2), done.text
     assert "✓ step-1: Wrote b.txt." in done.report["summary"] and rawko.read("b.txt") == "x\n"
-    assert "planner" in rawko("log").out
+    assert "planner" in typed("log").out
 
 
-def test_a_planner_without_a_plan_ends_the_run(rawko: Shell) -> None:
-    done = rawko(*WORK, "--scenario", str(rawko.scenario(says("planner", call("complete", summary="Easy.")))))
+def test_a_planner_without_a_plan_ends_the_run(rawko: Shell, typed: Typed) -> None:
+    done = typed(*WORK, "--scenario", str(rawko.scenario(says("planner", call("complete", summary="Easy.")))))
     assert done.report["outcome"] == "failure" and "has written no plan" in done.text, done.text
 
 
 CONFLICT = "steps:\n- {id: a, task: Write a}\n- {id: b, task: Write b}\n"
 
 
-def test_a_conflict_is_done_again_on_the_new_files_once(rawko: Shell) -> None:
+def test_a_conflict_is_done_again_on_the_new_files_once(rawko: Shell, typed: Typed) -> None:
     rawko.write("shared.txt", "begin\n")
     again = {"last_message": "in conflict with the files as they are now: shared.txt"}
     replies = [
@@ -90,10 +91,10 @@ def test_a_conflict_is_done_again_on_the_new_files_once(rawko: Shell) -> None:
         *writes("b", "shared.txt", "by b\n"),
         *writes("b_again", "shared.txt", "by a and b\n", expect=again),
     ]
-    done = rawko(*WORK, *plan_of(rawko, CONFLICT), "--scenario", str(rawko.scenario(*replies)))
+    done = typed(*WORK, *plan_of(rawko, CONFLICT), "--scenario", str(rawko.scenario(*replies)))
     assert (done.report["outcome"], rawko.read("shared.txt")) == ("success", "by a and b\n"), done.text
     assert "✓ b (second try)" in done.report["summary"]
-    log = rawko("log").out
+    log = typed("log").out
     for words in (
         "lane a is done  Wrote shared.txt.",
         "2 of 2 lanes are done",
@@ -104,7 +105,7 @@ def test_a_conflict_is_done_again_on_the_new_files_once(rawko: Shell) -> None:
     assert "✗ conflict, nothing was changed  shared.txt" in log, log
 
 
-def test_a_step_that_conflicts_twice_has_failed_and_what_needs_it_is_not_begun(rawko: Shell) -> None:
+def test_a_step_that_conflicts_twice_has_failed_and_what_needs_it_is_not_begun(rawko: Shell, typed: Typed) -> None:
     rawko.write("shared.txt", "begin\n")
     plan = CONFLICT + "- {id: c, task: Write c, needs: [b]}\n"
     meddles = call("bash", command=f"echo mine > {rawko.folder}/shared.txt; echo again > shared.txt")
@@ -114,7 +115,7 @@ def test_a_step_that_conflicts_twice_has_failed_and_what_needs_it_is_not_begun(r
         in_lane("b_again", meddles),
         in_lane("b_again", call("complete", summary="Done.")),
     ]
-    done = rawko(*WORK, *plan_of(rawko, plan), "--scenario", str(rawko.scenario(*replies)))
+    done = typed(*WORK, *plan_of(rawko, plan), "--scenario", str(rawko.scenario(*replies)))
     assert (done.report["outcome"], rawko.read("shared.txt")) == ("failure", "mine\n"), done.text
     summary = done.report["summary"].splitlines()
     assert summary[0] == "1 of 3 steps are complete" and "✗ b: failed, its changes are in conflict" in summary[2]
@@ -122,7 +123,7 @@ def test_a_step_that_conflicts_twice_has_failed_and_what_needs_it_is_not_begun(r
     assert "1 of 3 steps failed: b: its changes are in conflict" in done.text
 
 
-def test_a_step_with_which_the_check_fails_is_taken_back_and_done_again(rawko: Shell) -> None:
+def test_a_step_with_which_the_check_fails_is_taken_back_and_done_again(rawko: Shell, typed: Typed) -> None:
     check = "! grep -q bad b.txt"
     again = {"last_message": "failed with exit code 1"}
     replies = [
@@ -130,24 +131,24 @@ def test_a_step_with_which_the_check_fails_is_taken_back_and_done_again(rawko: S
         *writes("b", "b.txt", "bad\n"),
         *writes("b_again", "b.txt", "good\n", expect=again),
     ]
-    done = rawko(
+    done = typed(
         *WORK, *plan_of(rawko, CONFLICT), "--check", check, "--scenario", str(rawko.scenario(*replies)), "--trust"
     )
     assert (done.report["outcome"], rawko.read("b.txt"), rawko.read("a.txt")) == ("success", "good\n", "x\n"), done.text
 
 
-def test_a_check_that_fails_twice_leaves_the_files_without_the_step(rawko: Shell) -> None:
+def test_a_check_that_fails_twice_leaves_the_files_without_the_step(rawko: Shell, typed: Typed) -> None:
     bad = [*writes("b", "b.txt", "bad\n"), *writes("b_again", "b.txt", "bad\n")]
     scenario = rawko.scenario(*writes("a", "a.txt"), *bad)
-    done = rawko(*WORK, *plan_of(rawko, CONFLICT), "--check", "! test -f b.txt", "--scenario", str(scenario))
+    done = typed(*WORK, *plan_of(rawko, CONFLICT), "--check", "! test -f b.txt", "--scenario", str(scenario))
     assert done.report["outcome"] == "failure", done.text
     assert rawko.read("a.txt") == "x\n" and not (rawko.folder / "b.txt").exists()
     assert "✗ b: failed, the check has failed with its changes" in done.report["summary"], done.text
 
 
-def test_a_lane_that_fails_is_not_adopted(rawko: Shell) -> None:
+def test_a_lane_that_fails_is_not_adopted(rawko: Shell, typed: Typed) -> None:
     fails = in_lane("b", error={"code": "billing", "message": "no money"})
-    done = rawko(*WORK, *plan_of(rawko), "--scenario", str(rawko.scenario(*writes("a", "a.txt"), fails)))
+    done = typed(*WORK, *plan_of(rawko), "--scenario", str(rawko.scenario(*writes("a", "a.txt"), fails)))
     assert (done.report["outcome"], rawko.read("a.txt")) == ("failure", "x\n"), done.text
     assert "✗ b: failed, lane 'b': no money" in done.report["summary"], done.text
     assert "· c: skipped, it needs b" in done.report["summary"]
@@ -162,22 +163,22 @@ def test_a_lane_that_fails_is_not_adopted(rawko: Shell) -> None:
     ],
 )
 def test_what_it_may_cost_at_most_is_said_before_anything_starts(
-    rawko: Shell, words: tuple[str, ...], told: list[str]
+    rawko: Shell, typed: Typed, words: tuple[str, ...], told: list[str]
 ) -> None:
     plan_of(rawko)
     rawko.write(".rawko/config.yaml", "prices: {claude-sonnet-5: {input: 3, output: 15}}\n")
-    done = rawko(*WORK[:2], *words, "--trust", "--scenario", "nowhere.jsonl")
+    done = typed(*WORK[:2], *words, "--trust", "--scenario", "nowhere.jsonl")
     assert done.code == 2, done.text
     for line in told:
         assert f"rawko: {line}" in done.err, done.text
 
 
-def test_an_edit_that_the_user_makes_while_lanes_run_stays(rawko: Shell) -> None:
+def test_an_edit_that_the_user_makes_while_lanes_run_stays(rawko: Shell, typed: Typed) -> None:
     rawko.write("list.txt", "one\n\n\n\n\n\ntwo\n")
     edits = call("bash", command=f"sed -i s/one/ONE/ {rawko.folder}/list.txt; sed -i s/two/TWO/ list.txt")
     replies = [in_lane("a", edits), in_lane("a", call("complete", summary="Done."))]
     plan = plan_of(rawko, "steps: [{id: a, task: Write a}]")
-    done = rawko(*WORK, *plan, "--scenario", str(rawko.scenario(*replies)))
+    done = typed(*WORK, *plan, "--scenario", str(rawko.scenario(*replies)))
     assert (done.report["outcome"], rawko.read("list.txt")) == ("success", "ONE\n\n\n\n\n\nTWO\n"), done.text
 
 
@@ -199,10 +200,12 @@ def test_an_edit_that_the_user_makes_while_lanes_run_stays(rawko: Shell) -> None
         ("- a\n- b\n", "plan.yaml:1:1"),
     ],
 )
-def test_a_plan_that_cannot_be_is_refused_before_anything_starts(rawko: Shell, plan: str, problem: str) -> None:
-    done = rawko(*WORK, *plan_of(rawko, plan), "--scenario", str(rawko.scenario(*writes("a", "a.txt"))))
+def test_a_plan_that_cannot_be_is_refused_before_anything_starts(
+    rawko: Shell, typed: Typed, plan: str, problem: str
+) -> None:
+    done = typed(*WORK, *plan_of(rawko, plan), "--scenario", str(rawko.scenario(*writes("a", "a.txt"))))
     assert done.code == 2 and problem in done.text, done.text
-    assert "no runs" in rawko("runs").text
+    assert "no runs" in typed("runs").text
 
 
 @pytest.mark.parametrize(
@@ -214,8 +217,10 @@ def test_a_plan_that_cannot_be_is_refused_before_anything_starts(rawko: Shell, p
         (("--planner", "planner", "--plan", "x"), "accepted is one of them"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_starts(rawko: Shell, words: tuple[str, ...], problem: str) -> None:
-    done = rawko(*WORK, *words, "--scenario", str(rawko.scenario(*writes("a", "a.txt"))))
+def test_what_cannot_be_is_told_before_anything_starts(
+    rawko: Shell, typed: Typed, words: tuple[str, ...], problem: str
+) -> None:
+    done = typed(*WORK, *words, "--scenario", str(rawko.scenario(*writes("a", "a.txt"))))
     assert done.code == 2 and problem in done.text, done.text
 
 
@@ -279,7 +284,7 @@ def test_killed_at_any_moment_it_comes_to_the_same_end(rawko: Shell) -> None:
 
 
 @pytest.mark.parametrize("chart", ["parallel_plan", "race"])
-def test_a_check_among_the_parameters_of_a_project_s_agent_needs_trust(rawko: Shell, chart: str) -> None:
+def test_a_check_among_the_parameters_of_a_project_s_agent_needs_trust(rawko: Shell, typed: Typed, chart: str) -> None:
     steps = "steps: [{id: developer, task: Work}]" if chart == "parallel_plan" else "lanes: [{lane: developer}]"
     agent = (
         f"name: own\nwhen_to_use: w\nsystem_prompt: s\nchart: {chart}\nparameters: {{check: touch ../run, {steps}}}\n"
@@ -295,10 +300,10 @@ def test_a_check_among_the_parameters_of_a_project_s_agent_needs_trust(rawko: Sh
         str(rawko.scenario(*writes("developer", "a.txt"))),
         "--yes",
     )
-    refused = rawko(*words)
+    refused = typed(*words)
     assert refused.code == 2 and "'touch ../run' is run on what lanes of agent 'own' have made" in refused.text
-    assert "rawko trust" in refused.text and "no runs" in rawko("runs").text
-    assert rawko(*words, "--trust").code == 0
+    assert "rawko trust" in refused.text and "no runs" in typed("runs").text
+    assert typed(*words, "--trust").code == 0
     assert list(rawko.folder.parent.glob("**/run")), "the check has run in the folder of the lane, or of the run"
 
 
@@ -316,7 +321,7 @@ COMMANDS = "{demands: [{check: touch ../run}], known: [], snapshot: null}"
     ],
 )
 def test_a_project_s_chart_that_runs_commands_or_changes_files_by_itself_needs_trust(
-    rawko: Shell, actor: str, given: str
+    rawko: Shell, typed: Typed, actor: str, given: str
 ) -> None:
     rawko.write(
         "own.yaml",
@@ -327,6 +332,6 @@ def test_a_project_s_chart_that_runs_commands_or_changes_files_by_itself_needs_t
     )
     rawko.write(".rawko/agents/own.yaml", "name: own\nwhen_to_use: w\nsystem_prompt: s\nchart: own.yaml\n")
     words = ("run", "Write", "--agent", "own", "--scenario", str(rawko.scenario(*writes("a", "a.txt"))), "--yes")
-    refused = rawko(*words)
+    refused = typed(*words)
     assert refused.code == 2 and "can run commands or change files by itself" in refused.text, refused.text
     assert not list(rawko.folder.parent.glob("**/run"))

@@ -12,6 +12,7 @@ import pytest
 
 from rawko.app.lanes.adoption import Adoption
 from rawko.workspace import SnapshotWorkspace
+from tests.cli.conftest import Typed
 from tests.cli.shell import KILL_RAWKO, Ended, Shell, call, says
 from tests.cli.terminal import Terminal
 from tests.e2e.time_travel.test_travel_troubles import count
@@ -32,7 +33,7 @@ def raced(rawko: Shell, command: str, *words: str) -> Ended:
     return rawko(*RACE, *TOLD, *words, "--scenario", str(rawko.scenario(*works(command))))
 
 
-def test_the_winner_is_merged_with_what_a_person_has_edited_meanwhile(rawko: Shell) -> None:
+def test_the_winner_is_merged_with_what_a_person_has_edited_meanwhile(rawko: Shell, typed: Typed) -> None:
     subprocess.run(["git", "init", "-q"], cwd=rawko.folder, check=True)
     rawko.write("list.txt", "".join(f"{number}\n" for number in range(9)))
     git = {path: path.read_bytes() for path in (rawko.folder / ".git").rglob("*") if path.is_file()}
@@ -42,10 +43,10 @@ def test_the_winner_is_merged_with_what_a_person_has_edited_meanwhile(rawko: She
     assert (done.report["outcome"], done.report["files_changed"]) == ("success", ["list.txt", "out.txt"]), done.text
     assert rawko.read("list.txt").split() == ["zero", *"1234567", "eight"]
     assert "Taken over: 2 files changed; 'grep -q eight list.txt' passed" in summary
-    assert "merged 2 files" in rawko("log").out
-    assert rawko("replay", "last", "--trust").code == 0
+    assert "merged 2 files" in typed("log").out
+    assert typed("replay", "last", "--trust").code == 0
     undo = next(line for line in summary.splitlines() if line.startswith("Undo it: ")).split()[3:]
-    assert rawko(*undo).code == 0
+    assert typed(*undo).code == 0
     assert rawko.read("list.txt").split() == ["zero", *"12345678"] and not (rawko.folder / "out.txt").exists()
     assert git == {path: path.read_bytes() for path in (rawko.folder / ".git").rglob("*") if path.is_file()}
 
@@ -117,10 +118,10 @@ def test_a_person_sees_the_changes_and_decides(rawko: Shell, answer: str, is_tak
     assert (rawko.folder / "out.txt").exists() == is_taken
 
 
-def test_an_answer_that_the_settings_give_to_questions_about_tools_is_no_yes(rawko: Shell) -> None:
+def test_an_answer_that_the_settings_give_to_questions_about_tools_is_no_yes(rawko: Shell, typed: Typed) -> None:
     rawko.write(".rawko/config.yaml", "headless: default\ndefault_answers: {approval: once}\n")
     words = (*RACE, "--json", "--trust", "--scenario", str(rawko.scenario(*works("echo x > out.txt"))))
-    done = rawko(*words)
+    done = typed(*words)
     assert done.report["outcome"] == "success", done.text
     assert not (rawko.folder / "out.txt").exists() and "Take it over: rawko adopt" in done.report["summary"]
 
