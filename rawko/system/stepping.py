@@ -72,7 +72,7 @@ def transition(system: System, event: Move) -> Transitioned:
         event: `External` (or `rawko.Event`, or a name), `Completed`, `Failed`, `Yielded`: the machine takes it now,
             before all waiting messages. `Turn`: it takes its first waiting message. `Until`: only time passes.
 
-        Returns:
+    Returns:
         The next system; the given one is unchanged, and both can be continued.
 
     Raises:
