@@ -218,6 +218,8 @@ class ControlStep:
             stabilise(machine, work, steps)
         except EventlessCycleError as error:
             undo(machine, work)
+            if error.limit is None:
+                steps.repeating = len(error.loop)
             return self._problem(number, CYCLE if error.limit is None else LONG)
         except OutOfBounds as error:
             undo(machine, work)

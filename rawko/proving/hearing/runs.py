@@ -21,7 +21,7 @@ from rawko.interpreter.monitoring.meta_event_names import (
     STEP_STARTED,
 )
 from rawko.proving.hearing.places import Place
-from rawko.proving.hearing.traces import Answers, Heard, MetaEvent, Trace, Word
+from rawko.proving.hearing.traces import NO_END, Answers, Heard, MetaEvent, Trace, Word
 from rawko.proving.outcomes import ROUND, Outcome, bare
 
 Part: TypeAlias = tuple[Hashable, tuple[Word, ...], Hashable]
@@ -33,6 +33,7 @@ class Steps(list[Any]):
 
     Attributes:
         fields: The bounded context fields after each microstep.
+        repeating: The number of latest microsteps that the run repeats for ever; 0 where it does not.
     """
 
     def __init__(self, answers: list[tuple[str, bool]], context: Mapping[str, Any] | None = None) -> None:
@@ -41,6 +42,7 @@ class Steps(list[Any]):
         self._context = {} if context is None else context
         self.asked: list[int] = []
         self.fields: list[Mapping[str, Any]] = []
+        self.repeating = 0
 
     def append(self, step: Any) -> None:
         super().append(step)
@@ -91,6 +93,16 @@ def _plain_trace(parts: Sequence[Part]) -> Trace:
     return Trace(((0, tuple(word for _, words, _ in parts for word in words), 1),), 1)
 
 
+def _open_trace(parts: Sequence[Part]) -> Trace:
+    """The trace of runs that are not completed: every path through their parts."""
+    numbers: dict[Hashable, int] = {None: 0}
+    for source, _, target in parts:
+        numbers.setdefault(source, len(numbers))
+        numbers.setdefault(target, len(numbers))
+    every = dict.fromkeys((numbers[source], words, numbers[target]) for source, words, target in parts)
+    return Trace(tuple(every), NO_END)
+
+
 def _joined_trace(parts: Sequence[Part], end: Hashable) -> Trace:
     """The shared trace of all runs with the same end, from the parts of all runs of the macrostep."""
     leading = {end}
@@ -105,29 +117,35 @@ def _joined_trace(parts: Sequence[Part], end: Hashable) -> Trace:
 
 
 def parts_of(one: Outcome, steps: Steps, places: Sequence[Place], structure: Structure, heard: Heard) -> list[Part]:
-    """The parts of a run, up to its end or to the place that it repeats."""
-    if one.problem not in ("", ROUND):
-        return []
+    """The parts of a run, up to its end, to the place that it repeats, or to the microstep at which it is stopped."""
     words = steps.words(structure, heard, places)
     if STEP_STARTED in heard.events and words:
         words[0] = (Word((STEP_STARTED,)), *words[0])
     if one.problem == ROUND:
         return _cut(words, places[:-1], places[-1].key, ())
+    if one.problem:
+        stop = len(words) - steps.repeating
+        found = _cut(words[:stop], [place for place in places if place.steps <= stop], bare(one), ())
+        return [*found, (bare(one), tuple(word for step in words[stop:] for word in step), bare(one))]
     last = (Word((STEP_ENDED,)),) if STEP_ENDED in heard.events and not one.is_still else ()
     return _cut(words, places, bare(one), last)
 
 
 def traced(every: Sequence[Outcome], parts: Sequence[Sequence[Part]], heard: Heard) -> list[Outcome]:
-    """The outcomes with their traces: their own, or the shared ones where a run repeats a place."""
+    """The outcomes with their traces: their own, or the shared ones where a run repeats a place.
+
+    Outcomes with a problem have traces without an end.
+    """
     if not any(one.problem == ROUND for one in every):
         own = zip(every, parts, strict=True)
-        return [one if one.problem else replace(one, trace=_plain_trace(its)) for one, its in own]
+        return [replace(one, trace=_open_trace(its) if one.problem else _plain_trace(its)) for one, its in own]
     together = [part for its in parts for part in its]
     if STEP_ENDED in heard.events:  # a run that exits no state may have exited some in earlier rounds
         stills = [its[-1] for one, its in zip(every, parts, strict=True) if one.is_still and not one.problem]
         together += [(source, (*words, Word((STEP_ENDED,))), end) for source, words, end in stills]
     traces = {end: _joined_trace(together, end) for end in {bare(one) for one in every if not one.problem}}
-    return [one if one.problem else replace(one, trace=traces[bare(one)]) for one in every]
+    unended = _open_trace(together)
+    return [replace(one, trace=unended if one.problem else traces[bare(one)]) for one in every]
 
 
 def _clear(answers: Sequence[tuple[str, bool]], heard: Heard) -> Answers:

@@ -7,6 +7,10 @@ A macrostep with a round of eventless transitions whose end depends on data has 
 the places at which guards were asked, and the words between them.
 
     always b -> c [g], c -> b     (0) -entered b-> (1) -entered c, entered b-> (1) -entered d-> (2), the end
+
+A macrostep that does not end has a trace without an end: monitors hear its words before the machine stops it.
+
+    always b -> c, c -> b         (0) -entered b-> (1) -entered c, entered b-> (1)
 """
 
 from __future__ import annotations
@@ -29,8 +33,16 @@ class Word(NamedTuple):
     answers: Answers = ()
 
 
+NO_END: Final = -1
+"""The end of a trace whose macrostep is not completed."""
+
+
 class Trace(NamedTuple):
-    """The words of a macrostep: those along any path from place 0 to the end."""
+    """The words of a macrostep: those along any path from place 0 to the end.
+
+    Attributes:
+        end: NO_END where the macrostep is not completed; its words are those along any path from place 0.
+    """
 
     parts: tuple[tuple[int, tuple[Word, ...], int], ...] = ((0, (), 1),)
     end: int = 1

@@ -94,6 +94,9 @@ class _Product:
         self._seen: dict[tuple[int, int], tuple[int, Move, Outcome | int, tuple[str, ...]]] = {}
         self._pairs: list[tuple[int, int]] = []
         self._last: tuple[int, tuple[int, Move, Outcome | int, tuple[str, ...]]] | None = None
+        self._uncompleted: dict[int, list[tuple[Move, Outcome]]] = {}
+        for source, move, outcome in (*found.problems, *found.rounds):
+            self._uncompleted.setdefault(source, []).append((move, outcome))
         self.is_cut = False
 
     def __len__(self) -> int:
@@ -104,6 +107,8 @@ class _Product:
         found = self._found
         first = {found.codes[n]: n for n in range(len(found)) if found.before[n] < 0}
         for start in self._possible(self._monitor.initial()):
+            if objection := self._stopped(-1, -1, start.control, start.asked):
+                return objection
             for edge in found.system.initial():
                 if edge.target is None:
                     continue
@@ -121,6 +126,8 @@ class _Product:
         for place, (number, control) in enumerate(self._pairs):  # grows during the loop
             if number >= found.expanded:
                 continue
+            if objection := self._stopped(number, place, control):
+                return objection
             for edge in range(offsets[number], offsets[number + 1]):
                 label = labels[edge]
                 reactions = memo.get((control, label))
@@ -135,6 +142,18 @@ class _Product:
                 self.is_cut = True
                 return None
         return None
+
+    def _stopped(self, number: int, place: int, control: int, asked: tuple[str, ...] = ()) -> str:
+        """The objection to a macrostep that begins in a configuration and is not completed; "" for none.
+
+        Such a macrostep leads nowhere: the machine is rolled back, and so is the monitor, unless it has objected first.
+        """
+        for move, outcome in self._uncompleted.get(number, ()):
+            for reaction in self._possible(self._monitor.reactions(control, outcome.trace)):
+                if reaction.objection:
+                    self._last = (number, (place, move, outcome, (*asked, *reaction.asked)))
+                    return reaction.objection
+        return ""
 
     def _possible(self, reactions: tuple[Reaction, ...]) -> tuple[Reaction, ...]:
         return tuple(one for one in reactions if not (self._is_sure and one.asked))
@@ -178,4 +197,5 @@ class _Product:
                 way.append((move, found.outcome_of(before, found.state(number), found.kinds[by])))
             else:
                 way.append((move, by))
-        return tuple(way), found.names(steps[-1][0])
+        last = steps[-1][0]
+        return tuple(way), found.names(last) if last >= 0 else ()

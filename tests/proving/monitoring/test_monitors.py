@@ -14,6 +14,10 @@ from rawko.chart.definition import Chart
 from rawko.cli.proving.monitors import read_monitors
 from rawko.cli.proving.outputs import Outputs
 from rawko.cli.proving.prove import prove_command
+from rawko.interpreter import Bindings, Interpreter
+from rawko.interpreter.data.updates import assign
+from rawko.interpreter.monitoring.guarding import MonitorViolated, watch
+from rawko.interpreter.monitoring.monitor import MONITOR_GUARDS, Monitor
 from rawko.machines.agent_loop.monitors.shipped import shipped_monitors
 from rawko.proving import (
     NO_BOUNDS,
@@ -30,6 +34,7 @@ from rawko.proving import (
     replay,
 )
 from rawko.proving.bounds import bounds_beside
+from rawko.proving.outcomes import UNHANDLED
 from rawko.proving.skeleton import NotProvable
 from rawko.testing.run import run_contracts
 from tests.thorough import further
@@ -148,6 +153,56 @@ def test_a_round_within_one_macrostep_is_heard_as_often_as_data_lets_it() -> Non
     assert [move.event for move, _ in found.way] == ["", "GO"]
     once = ROUND.replace("{target: b, action: count}", "{target: over}")
     assert verdict(once, TWICE).verdict is Verdict.PROVED
+
+
+ENDLESS = ROUND.replace("always: [{guard: is_more, target: c}, {target: over}]", "always: {target: c}").replace(
+    "{target: b, action: count}", "{target: b}"
+)
+
+
+@pytest.mark.parametrize(
+    "chart",
+    [
+        pytest.param(ENDLESS, id="a cycle that no data ends"),
+        pytest.param(ROUND.replace(", {target: over}", "").replace("c}]", "c}, {target: c}]"), id="a round"),
+        pytest.param(ENDLESS.replace("initial: a", "initial: c"), id="at the start"),
+        pytest.param(
+            ENDLESS.replace("always: {target: b}", "on entry: {raise: E}, transitions: [{event: E, target: b}]"),
+            id="by events that the machine raises",
+        ),
+    ],
+)
+def test_a_macrostep_that_never_ends_is_heard_before_it_is_stopped(chart: str) -> None:
+    found = verdict(chart, TWICE)
+    assert found.verdict is Verdict.REFUTED
+    assert found.way[-1][1].problem
+    bindings = Bindings()
+    bindings.add("guard", "is_more", lambda context, event: True)
+    bindings.add("action", "count", lambda context, event: assign(n=(context.get("n") or 0) + 1))
+    machine = Interpreter(parse_chart(chart), bindings)
+    watch(machine, [Monitor(None, parse_chart(TWICE), MONITOR_GUARDS)])  # type: ignore[arg-type]
+    with pytest.raises(MonitorViolated):
+        machine.start()
+        machine.send("GO")
+
+
+def test_a_macrostep_that_never_ends_objects_to_nothing_by_itself() -> None:
+    assert verdict(ENDLESS, TWICE.replace("name='b'", "name='over'")).text.startswith("vacuous")
+    ended = TWICE.replace("event: state entered, guard: is_state(name='b')", "event: step ended").replace(
+        "initial: none", "initial: two"
+    )
+    started = ENDLESS.replace("initial: a", "initial: b")
+    assert verdict(started, ended).text.startswith("vacuous"), "the step has no end that could be heard"
+
+
+def test_an_error_that_no_transition_takes_is_heard_before_the_machine_fails() -> None:
+    chart = DOOR.replace("name: closed,", "name: closed, invoke: {id: bell, src: bell},")
+    monitor = NEVER_LOCKED_OPEN.replace(
+        "event: state entered, guard: is_state(name='open')",
+        "event: event consumed, guard: is_event(name='error.invoke.bell')",
+    ).replace("target: ajar", "target: locked_open")
+    found = verdict(chart, monitor)
+    assert found.verdict is Verdict.REFUTED and found.way[-1][1].problem == UNHANDLED
 
 
 def test_events_that_change_nothing_are_heard() -> None:
