@@ -9,6 +9,7 @@ from rawko.chart.definition import Chart
 from rawko.interpreter.compiled.structure import descriptor_matches
 from rawko.interpreter.data.events import ENVELOPE
 from rawko.interpreter.data.freezing import freeze
+from rawko.interpreter.data.values import Record
 from rawko.interpreter.errors import BindingError, InvocationError, NotJsonError
 from rawko.runtime.actor_kinds import ActorFailed
 from rawko.runtime.errors import ActorCrashed
@@ -50,5 +51,5 @@ def failure_of(error: BaseException) -> Mapping[str, Any]:
             return _failure("unknown", f"{type(error).__name__}: {error}")
 
 
-def _failure(category: str, message: str) -> dict[str, Any]:
-    return {"category": category, "message": message, "attempted": ""}
+def _failure(category: str, message: str) -> Record:
+    return Record({"category": category, "message": message, "attempted": ""})

@@ -307,6 +307,9 @@ def test_a_child_machine_begins_in_a_turn_and_tells_its_end_in_one() -> None:
 def test_a_child_machine_that_raises_fails_and_all_that_it_invoked_is_stopped() -> None:
     system, effects = transition(begun("FAMILY"), External("BREAK", {}, "root/kid"))
     assert effects == () and system["root/kid"].is_ended
+    assert hash(system) == hash(load(PARENT, BINDINGS, dump(system)))
+    told, _ = transition(system, Turn("root/kid"))
+    assert hash(told) == hash(load(PARENT, BINDINGS, dump(told))), "the failure waits in the parent's inbox"
     system, found = done(system, Turn("root/kid"))
     assert [(one.path, one.how) for one in found] == [("root/kid", "failed")]
     assert "ValueError: no luck" in system.context.kept["message"]
