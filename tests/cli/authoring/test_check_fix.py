@@ -24,7 +24,7 @@ def test_as_it_is_typed(rawko: Shell, typed: Typed) -> None:
     assert typed("check", "--fix", "--watch", "door.yaml").code == 2
 
 
-def test_a_file_that_cannot_be_written_is_told(rawko: Shell) -> None:
+def test_a_file_that_cannot_be_written_is_told(rawko: Shell, typed: Typed) -> None:
     (rawko.folder / "door.yaml").symlink_to("nowhere.yaml")
-    done = rawko("check", "--fix", "door.yaml")
+    done = typed("check", "--fix", "door.yaml")
     assert done.code == 2 and "door.yaml" in done.err, done.text

@@ -7,30 +7,31 @@ import subprocess
 import pytest
 
 from tests.chart.comparing.test_comparing import DOOR
+from tests.cli.conftest import Typed
 from tests.cli.shell import Shell
 
 
-def test_versions_of_git_are_compared_from_any_folder(rawko: Shell) -> None:
+def test_versions_of_git_are_compared_from_any_folder(rawko: Shell, typed: Typed) -> None:
     rawko.write("charts/door.yaml", DOOR)
     git = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org")
     for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "begin")):
         subprocess.run([*git, *words], cwd=rawko.folder, check=True, env=rawko.environ())
     rawko.write("charts/door.yaml", DOOR.replace("guard: is_unlocked", "guard: is_free"))
-    done = rawko("diff-charts", "HEAD:charts/door.yaml", "charts/door.yaml")
+    done = typed("diff-charts", "HEAD:charts/door.yaml", "charts/door.yaml")
     assert (done.code, "now OPEN [is_free]" in done.out) == (1, True), done.text
-    same = rawko("diff-charts", "HEAD:charts/door.yaml", "HEAD:charts/door.yaml", "--json")
+    same = typed("diff-charts", "HEAD:charts/door.yaml", "HEAD:charts/door.yaml", "--json")
     assert (same.code, same.report["is_same"]) == (0, True), same.text
-    as_json = rawko("diff-charts", "HEAD:charts/door.yaml", "charts/door.yaml", "--json").report
+    as_json = typed("diff-charts", "HEAD:charts/door.yaml", "charts/door.yaml", "--json").report
     assert as_json["states"][0]["transitions"][0]["parts"] == ["guard"]
 
 
-def test_both_are_drawn_as_one_picture(rawko: Shell) -> None:
+def test_both_are_drawn_as_one_picture(rawko: Shell, typed: Typed) -> None:
     rawko.write("a.yaml", DOOR)
     rawko.write("b.yaml", DOOR.replace("guard: is_unlocked", "guard: is_free"))
-    done = rawko("diff-charts", "a.yaml", "b.yaml", "-o", "d.svg", "--theme", "auto")
+    done = typed("diff-charts", "a.yaml", "b.yaml", "-o", "d.svg", "--theme", "auto")
     assert (done.code, done.err) == (1, "wrote d.svg\n") and "now OPEN [is_free]" in done.out
     assert "~ changed" in rawko.read("d.svg")
-    same = rawko("diff-charts", "a.yaml", "a.yaml", "-o", "same.svg")
+    same = typed("diff-charts", "a.yaml", "a.yaml", "-o", "same.svg")
     assert (same.code, same.out) == (0, "the charts are the same\n")
     assert "~ changed" not in rawko.read("same.svg")
 
@@ -48,16 +49,16 @@ def test_both_are_drawn_as_one_picture(rawko: Shell) -> None:
         (("broken.yaml", "agent_loop"), "broken.yaml:1"),
     ],
 )
-def test_what_names_no_chart_is_said(rawko: Shell, words: tuple[str, ...], told: str) -> None:
+def test_what_names_no_chart_is_said(rawko: Shell, typed: Typed, words: tuple[str, ...], told: str) -> None:
     rawko.write("broken.yaml", "statechart: {name: x}\n")
-    done = rawko("diff-charts", *words)
+    done = typed("diff-charts", *words)
     assert done.code == 2, done.text
     assert told in done.err
     assert "Traceback" not in done.err
 
 
 @pytest.mark.parametrize("address", ["ssh://host/path", "ext::sh -c touch%20pwned"])
-def test_a_repository_runs_nothing_by_itself(rawko: Shell, address: str) -> None:
+def test_a_repository_runs_nothing_by_itself(rawko: Shell, typed: Typed, address: str) -> None:
     """Its settings say that what is missing is to be fetched, and by which command."""
     rawko.write("door.yaml", DOOR)
     git = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org")
@@ -79,7 +80,7 @@ def test_a_repository_runs_nothing_by_itself(rawko: Shell, address: str) -> None
         ("diff.external", touch),
     ):
         subprocess.run(["git", "config", name, value], cwd=rawko.folder, check=True)
-    done = rawko("diff-charts", "HEAD:door.yaml", "door.yaml")
+    done = typed("diff-charts", "HEAD:door.yaml", "door.yaml")
     assert done.code == 2, done.text
     assert "accepted: a file, a shipped chart, or REV:FILE" in done.err
     assert not (rawko.folder / "pwned").exists()

@@ -10,6 +10,7 @@ from rawko.app.records.record import read_record
 from rawko.app.views.proposal import proposal_of
 from rawko.app.views.summary import read_run
 from rawko.config import Flags, load_settings
+from tests.cli.conftest import Typed
 from tests.cli.shell import Shell, call, says
 from tests.cli.terminal import Terminal
 
@@ -63,12 +64,12 @@ def test_another_process_shows_it_too(rawko: Shell, is_outside: bool) -> None:
     assert (folder / "here").exists()
 
 
-def test_a_folder_that_is_gone_is_the_workspace(rawko: Shell) -> None:
+def test_a_folder_that_is_gone_is_the_workspace(rawko: Shell, typed: Typed) -> None:
     (rawko.folder / "sub").mkdir()
     run = parked(rawko, "cd sub")
     (rawko.folder / "sub").rmdir()
     assert titles(rawko, run) == ("sub", f"bash in {rawko.folder}")
-    done = rawko("approve", run, "--trust", "--json", "--scope", "once")
+    done = typed("approve", run, "--trust", "--json", "--scope", "once")
     assert done.code == 0, done.text
     assert (rawko.folder / "here").exists()
 

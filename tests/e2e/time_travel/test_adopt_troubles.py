@@ -88,15 +88,15 @@ def test_what_a_person_edits_while_lanes_run_comes_together_with_what_they_made(
     assert "two\n" in merged and "seventeen\n" in merged and rawko.read("mine.txt") == "mine\n"
 
 
-def test_a_winner_that_is_gone_is_told(rawko: Shell) -> None:
+def test_a_winner_that_is_gone_is_told(rawko: Shell, typed: Typed) -> None:
     """Without its folder it can be adopted; without its run nothing is left to adopt, and nothing is changed."""
     make_project(rawko)
-    ended = rawko(*RUN, "--scenario", str(rawko.scenario(writes("a"), done("a"), writes("b"), done("b"))))
+    ended = typed(*RUN, "--scenario", str(rawko.scenario(writes("a"), done("a"), writes("b"), done("b"))))
     lanes = lanes_of(ended.report)
     shutil.rmtree(lanes["a"]["workspace"])
     before = files_of(rawko.folder)
-    assert rawko("runs", "prune", "--keep", "0", "--yes").code == 0
-    gone = rawko("adopt", lanes["a"]["run"], "--yes")
+    assert typed("runs", "prune", "--keep", "0", "--yes").code == 0
+    gone = typed("adopt", lanes["a"]["run"], "--yes")
     assert gone.code == 2 and f"there is no run {lanes['a']['run']!r}" in gone.err, gone.text
     assert files_of(rawko.folder) == before
 
