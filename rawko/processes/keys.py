@@ -18,7 +18,14 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Final
 
-OWN: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "RAWKO_JOURNAL_URL", "RAWKO_FLEET_URL", "RAWKO_PACKS_URL")
+OWN: Final = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "OPENAI_API_KEY",
+    "RAWKO_JOURNAL_URL",
+    "RAWKO_FLEET_URL",
+    "RAWKO_PACKS_URL",
+)
 """Variables that hold the credentials of rawko's own requests."""
 
 _ANYWHERE: Final = re.compile(r"APIKEY|ACCESSKEY|COOKIE|CREDENTIAL|PASSPHRASE|PASSWD|PASSWORD|PRIVATE|SECRET|TOKEN")

@@ -59,8 +59,9 @@ def test_an_explored_program_has_none_of_our_keys(tmp_path: Path, is_models_choi
         tmp_path, Flags(provider="scripted", scenario="fizzbuzz"), {"HOME": str(tmp_path), "PATH": "/bin", **KEYS}
     )
     seen = program_environment(settings, is_models_choice=is_models_choice)
-    assert not {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "RAWKO_JOURNAL_URL"} & seen.keys()
-    assert ("OPENAI_API_KEY" in seen) is not is_models_choice, "a program that the user drives has the user's"
+    own = {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "RAWKO_JOURNAL_URL"}
+    assert not own & seen.keys()
+    assert ("AWS_SECRET_ACCESS_KEY" in seen) is not is_models_choice, "a program that the user drives has the user's"
 
 
 def test_a_configuration_cannot_hand_on_keys_by_a_pattern(rawko: Shell) -> None:
