@@ -248,9 +248,15 @@ class BoundChart:
         guard: CompiledGuard = self._bindings_guards[transition]
         return guard
 
-    def reads_configuration(self, transitions: Iterable[int]) -> bool:
-        """Whether the guard of one of them holds `in_state(...)`: such a guard is compiled for each configuration."""
-        return bool(self._guard_makers) and any(transition in self._guard_makers for transition in transitions)
+    def reads_configuration(self, states: Iterable[int], sources: Mapping[int, tuple[int, ...]]) -> bool:
+        """Whether the guard of a transition holds `in_state(...)`: such a guard is compiled for each configuration.
+
+        Args:
+            states: The states whose transitions are looked at.
+            sources: Transitions by state.
+        """
+        makers = self._guard_makers
+        return bool(makers) and any(transition in makers for state in states for transition in sources[state])
 
     # ------------------------------------------------------------ plans
 

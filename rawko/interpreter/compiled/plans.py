@@ -160,8 +160,10 @@ def domain_of(structure: Structure, transition: int, recall: Recall) -> int:
         target == source or structure.is_inside(target, source) for target in targets
     ):
         return source
+    last = structure.last
+    lowest, highest = min(targets, default=len(last)), max(targets, default=0)
     for ancestor in structure.ancestors[source]:
-        if all(structure.is_inside(target, ancestor) for target in targets):
+        if ancestor < lowest and highest <= last[ancestor]:  # all targets are inside it: see `is_inside`
             return ancestor
     return 0
 
@@ -238,14 +240,8 @@ def _simple_outline(
         entered.append(ancestor)
     entered.reverse()
     exited = configuration & structure.inside(domain)
-    return Outline(
-        exits=_exit_order(exited),
-        transitions=chosen,
-        entries=tuple([Entry(state, False, -1, ()) for state in entered]),
-        writes=(),
-        configuration=(configuration - exited).union(entered),
-        finished_by=-1,
-    )
+    entries = tuple([Entry(state, False, -1, ()) for state in entered])
+    return Outline(_exit_order(exited), chosen, entries, (), (configuration - exited).union(entered), -1)
 
 
 def _exit_order(exited: Iterable[int]) -> tuple[int, ...]:

@@ -118,7 +118,7 @@ class Program:
         if self.asks_per_leaf:
             return Rows(tuple(rows), receipt, self._paths(node, rows))
         found = Rows(tuple(rows), receipt)
-        if not (self.bound.reads_configuration(t for state in asked for t in sources[state])):
+        if not self.bound.reads_configuration(asked, sources):
             self._rows_asked[key, asked] = found
         return found
 

@@ -146,13 +146,13 @@ class Structure:
             found = self._askers[key] = frozenset(self.sources(key))
         return found
 
-    @staticmethod
-    def _listens(transition: Transition, key: str | tuple[str, ...] | None) -> bool:
+    def _listens(self, transition: Transition, key: str | tuple[str, ...] | None) -> bool:
+        events = transition.events
         if key is None:
-            return not transition.events
+            return not events
         if isinstance(key, tuple):
-            return any(event in key for event in transition.events)
-        return any(descriptor_matches(event, key) for event in transition.events)
+            return any(event in key for event in events)
+        return key in events or (bool(self.wildcards) and any(descriptor_matches(event, key) for event in events))
 
     def _post_order(self) -> tuple[int, ...]:
         """The position of each state in post-order: inner states before outer ones, regions in document order."""
