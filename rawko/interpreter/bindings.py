@@ -108,7 +108,7 @@ class Bindings:
         """
         table = self._tables[kind]
         if name in table and table[name] is not value:
-            raise BindingError(f"{kind} {name!r} is bound twice", name=name, kind=kind)
+            raise _bound_twice(kind, name)
         if kind in ("guard", "action", "delay", "input", "output"):
             signature_of(value)
         table[name] = value
@@ -185,9 +185,13 @@ class Bindings:
             BindingError: A name is bound to different values in the two.
         """
         joined = Bindings()
+        for kind, table in self._tables.items():
+            added = other._tables[kind]
+            for name in table.keys() & added.keys():
+                if table[name] is not added[name]:
+                    raise _bound_twice(kind, name)
+            joined._tables[kind] = table | added  # both have checked their functions
         for source in (self, other):
-            for kind, name, value in source:
-                joined.add(kind, name, value)
             for kind, names in source._declared.items():
                 joined.declare(kind, *names)
         return joined
@@ -218,6 +222,10 @@ class Bindings:
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(table)} {kind}s" for kind, table in self._tables.items() if table)
         return f"Bindings({counts})"
+
+
+def _bound_twice(kind: Kind, name: str) -> BindingError:
+    return BindingError(f"{kind} {name!r} is bound twice", name=name, kind=kind)
 
 
 def unbound_message(kind: str, name: str, bound: Mapping[str, Any] | frozenset[str]) -> str:
