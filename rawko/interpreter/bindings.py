@@ -187,8 +187,8 @@ class Bindings:
         joined = Bindings()
         for kind, table in self._tables.items():
             added = other._tables[kind]
-            for name in table.keys() & added.keys():
-                if table[name] is not added[name]:
+            for name, value in added.items():
+                if name in table and table[name] is not value:
                     raise _bound_twice(kind, name)
             joined._tables[kind] = table | added  # both have checked their functions
         for source in (self, other):

@@ -107,8 +107,6 @@ class _Product:
         found = self._found
         first = {found.codes[n]: n for n in range(len(found)) if found.before[n] < 0}
         for start in self._possible(self._monitor.initial()):
-            if objection := self._stopped(-1, -1, start.control, start.asked):
-                return objection
             for edge in found.system.initial():
                 if edge.target is None:
                     continue
@@ -117,6 +115,8 @@ class _Product:
                     asked = (*start.asked, *reaction.asked)
                     if objection := self._add(number, reaction, (-1, START, edge.outcome, asked)):
                         return objection
+            if objection := self._stopped(-1, -1, start.control, start.asked):
+                return objection
         return self._follow()
 
     def _follow(self) -> str | None:
@@ -126,8 +126,6 @@ class _Product:
         for place, (number, control) in enumerate(self._pairs):  # grows during the loop
             if number >= found.expanded:
                 continue
-            if objection := self._stopped(number, place, control):
-                return objection
             for edge in range(offsets[number], offsets[number + 1]):
                 label = labels[edge]
                 reactions = memo.get((control, label))
@@ -138,6 +136,8 @@ class _Product:
                     by = (place, kinds[label].move, label, reaction.asked)
                     if objection := self._add(targets[edge], reaction, by):
                         return objection
+            if objection := self._stopped(number, place, control):
+                return objection
             if len(self._pairs) > MAX_PAIRS:
                 self.is_cut = True
                 return None
