@@ -14,7 +14,7 @@ from rawko.chart.source.plain_yaml import MAX_CHARS, MAX_LINE, compose_plain
 from tests.bench import charts
 from tests.bench.contenders.ours import text_of
 
-SHIPPED = sorted((Path(__file__).parents[2] / "statecharts").rglob("*.yaml"))
+SHIPPED = sorted((Path(__file__).parents[3] / "statecharts").rglob("*.yaml"))
 
 KEYS = ("", "a: ", "b: ", "c:", "on entry: ", "'q': ", "10s: ", "$x: ", "1: ", "? ", "<<: ", "a : ", "a:")
 DASHES = ("", "", "- ", "-  ", "- - ", "-")
