@@ -26,6 +26,7 @@ from rawko.journal.pruning import Pruned, prune_runs, shrink
 from rawko.journal.rows import is_same_step, packed_state, packed_step, read_state, read_steps
 from rawko.journal.run_locks import run_locks_of
 from rawko.journal.single_statement import SingleStatement
+from rawko.journal.spans import RunSpan, read_spans
 from rawko.journal.statements import Values, prepared
 from rawko.journal.tables import FORMAT, checkpoints, runs, steps
 from rawko.journal.writing import Writing
@@ -116,9 +117,9 @@ class SqlJournal:
             return await self._work(lambda: self._guarded(lambda: self._single.last_seq(run)))
         return await self._work(lambda: self._read(self._last_seq, run))
 
-    async def times(self, run: str) -> tuple[float, float] | None:
-        """Times of the first and the latest committed row, without reading the rows; None for a run without rows."""
-        return await self._work(lambda: self._read(self._times, run))
+    async def spans(self, names: Collection[str]) -> dict[str, RunSpan]:
+        """How far runs have come, read at once, by run; runs without rows are left out."""
+        return await self._work(lambda: self._read(read_spans, names))
 
     async def last_checkpoint(self, run: str) -> tuple[int, dict[str, Any]] | None:
         """The latest checkpoint with its row number, or None."""
@@ -331,13 +332,6 @@ class SqlJournal:
     @staticmethod
     def _last_seq(connection: Connection, run: str) -> int:
         return connection.scalar(select(runs.c.last_seq).where(runs.c.run == run)) or 0
-
-    @staticmethod
-    def _times(connection: Connection, run: str) -> tuple[float, float] | None:
-        query = select(steps.c.time).where(steps.c.run == run)
-        first = connection.scalar(query.order_by(steps.c.seq).limit(1))
-        last = connection.scalar(query.order_by(steps.c.seq.desc()).limit(1))
-        return None if first is None or last is None else (first, last)
 
     @staticmethod
     def _checkpoint_at(connection: Connection, run: str, seq: int | None) -> tuple[int, dict[str, Any]] | None:

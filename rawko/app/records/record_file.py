@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model, model_validator
 
@@ -35,6 +35,7 @@ class ParentFile(_File):
 class RecordFile(_File):
     """`run.json`. Its `settings` have the fields of the settings table that are recorded (`rawko.config.models`)."""
 
+    format: Literal[1]
     run: str | None = None
     task: str
     agent: str | None
@@ -88,6 +89,9 @@ def read_record_file(path: Path) -> RecordFile:
     Raises:
         ConfigError: It cannot be read, has another format, or is damaged; the message says where.
     """
+    whole = _whole(_record_file(), path)
+    if whole is not None:
+        return whole
     data = read_file(path)
     if data.get("format") != FORMAT:
         raise ConfigError(f"{path}: format {data.get('format')!r}; this rawko reads {FORMAT}")
@@ -114,6 +118,15 @@ def read_report_file(path: Path) -> dict[str, Any] | None:
     except ConfigError:
         return None
     return data
+
+
+def _whole(shape: type[Shape], path: Path) -> Shape | None:
+    """A file without a defect, read in one pass, which takes half the time of `read_file` and `_shaped`; None where
+    these have to read it, to say what is wrong, or because its texts hold lone surrogates."""
+    try:
+        return shape.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None
 
 
 def _shaped(shape: type[Shape], path: Path, data: dict[str, Any]) -> Shape:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
+from sqlalchemy import Engine, event
 
+from rawko.app.records.record import read_record
 from rawko.app.views.summary import needs_first
 from tests.app.views.conftest import Desk
 from tests.app.views.test_steps import ran
@@ -77,3 +83,40 @@ def test_forks_and_parents_name_each_other(desk: Desk) -> None:
     assert desk.run(run).forks == (new,)
     parent = desk.run(new).parent
     assert parent is not None and (parent.run, parent.step) == (run, step)
+
+
+@pytest.mark.parametrize("desk", DATABASES, indirect=True)
+def test_a_list_of_runs_asks_the_journal_once_for_all_that_have_ended(desk: Desk) -> None:
+    first = ran(desk, *WRITES)
+    with statements() as for_one:
+        desk.runs()
+    others = [ran(desk, *WRITES) for _ in range(3)]
+    with statements() as for_four:
+        views = desk.runs()
+    assert [view.id for view in views] == sorted([first, *others])
+    assert views == [desk.run(view.id) for view in views], "what one read alone would tell"
+    assert all(view.started and view.ended and view.steps for view in views)
+    assert len(for_four) == len(for_one) > 0
+
+
+@contextmanager
+def statements() -> Iterator[list[str]]:
+    """The statements that any database gets meanwhile."""
+    found: list[str] = []
+
+    def note(connection: Any, cursor: Any, statement: str, *more: Any) -> None:
+        found.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        yield found
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+
+
+def test_a_record_with_half_a_surrogate_pair_is_read(desk: Desk) -> None:
+    run = ran(desk, *WRITES)
+    file = read_record(run, desk.settings()).folder / "run.json"
+    data = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**data, "task": "name \udcff.txt"}), encoding="utf-8")
+    assert read_record(run, desk.settings()).task == "name \udcff.txt"
