@@ -19,18 +19,18 @@ class MaskedProvider:
     """Passes calls on, and masks answers and errors."""
 
     def __init__(self, inner: Provider, masker: Masker) -> None:
-        self._inner = inner
+        self.inner = inner
         self._masker = masker
         self.name = inner.name
 
     def __getattr__(self, name: str) -> Any:
         """Other attributes of the wrapped provider: `position`, `unused`."""
-        return getattr(self._inner, name)
+        return getattr(self.inner, name)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
         text, thinking = self._masker.stream(), self._masker.stream()
         try:
-            async with aclosing(self._inner.stream(request)) as events:  # type: ignore[type-var]
+            async with aclosing(self.inner.stream(request)) as events:  # type: ignore[type-var]
                 async for event in events:
                     if isinstance(event, TextDelta):
                         if shown := text.feed(event.text):
@@ -49,12 +49,12 @@ class MaskedProvider:
 
     async def create(self, request: ModelRequest) -> TurnDone:
         try:
-            return self._done(await self._inner.create(request))
+            return self._done(await self.inner.create(request))
         except ProviderError as error:
             raise self._failure(error) from None
 
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        await self.inner.aclose()
 
     def _done(self, done: TurnDone) -> TurnDone:
         content = tuple(self._masker.json(block) for block in done.message.content)

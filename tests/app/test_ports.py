@@ -14,12 +14,13 @@ from rawko.app.run.budget import UntimedPeople
 from rawko.app.run.headless import Headless, Nobody
 from rawko.app.run.parts.null_ports import NullProvider, NullToolbox, NullWorkspace, UnresetWorkspace
 from rawko.cli.people import TerminalPeople
+from rawko.fleet.limits.limited import LimitedProvider
 from rawko.providers.anthropic_api import AnthropicProvider
 from rawko.providers.cassette.port import PlayingProvider, RecordingProvider
 from rawko.providers.masked import MaskedProvider
 from rawko.providers.metering.metered import MeteredProvider
 from rawko.providers.scripted import ScriptedProvider
-from rawko.runtime.ports import People, Provider, Toolbox, Workspace
+from rawko.runtime.ports import People, Provider, RecordingPort, Toolbox, Workspace, WrappingPort
 from rawko.tools.toolbox import Tools
 from rawko.workspace import SnapshotWorkspace
 
@@ -33,13 +34,16 @@ PROVIDERS: tuple[type[Provider], ...] = (
     ScriptedProvider,
     NullProvider,
 )
+RECORDING: tuple[type[RecordingPort], ...] = (RecordingProvider,)
+WRAPPING: tuple[type[WrappingPort], ...] = (MaskedProvider, LimitedProvider)
 TOOLBOXES: tuple[type[Toolbox], ...] = (MarkingToolbox, NullToolbox, Tools)
 WORKSPACES: tuple[type[Workspace], ...] = (HaltingWorkspace, NullWorkspace, SnapshotWorkspace, UnresetWorkspace)
 PEOPLE: tuple[type[People], ...] = (Headless, Nobody, TerminalPeople, UntimedPeople)
 
 
 def methods() -> Iterator[tuple[type, type, str]]:
-    kinds = (Provider, PROVIDERS), (Toolbox, TOOLBOXES), (Workspace, WORKSPACES), (People, PEOPLE)
+    providers = (Provider, PROVIDERS), (RecordingPort, RECORDING)
+    kinds = *providers, (Toolbox, TOOLBOXES), (Workspace, WORKSPACES), (People, PEOPLE)
     for protocol, adapters in kinds:
         for name, member in vars(protocol).items():
             if not name.startswith("_") and inspect.isfunction(member):

@@ -28,7 +28,8 @@ from rawko.app.records.run_names import lane_run
 from rawko.app.run.budget import Stopwatch, bounds_of, check_prices, rate_limits
 from rawko.app.run.headless import AbsentPeople
 from rawko.app.run.models.provider import check_provider, open_provider
-from rawko.app.run.parts.lanes import Common, position_of_all, take_up_usage
+from rawko.app.run.parts.lane_host import common_with_lanes
+from rawko.app.run.parts.lanes import position_of_all, take_up_usage
 from rawko.app.run.run import Run
 from rawko.config import ConfigError, Settings
 from rawko.providers.metering.account import Account
@@ -172,10 +173,7 @@ class Evaluation:
 
     def _parts(self, account: Account, provider: Provider, notes: Notes) -> AttemptParts:
         paces = rate_limits(self.settings, self._watch, None, lambda what, wait_s, limit: None)
-        is_own = self.settings.provider == "scripted"
-        recorded = getattr(provider, "beside", None) if is_own else None
-        lent = None if is_own else provider
-        common = Common(account, self._watch, paces, lent, recorded or (lambda one: one))
+        common = common_with_lanes(self.settings, account, self._watch, paces, provider, None)
         people = AbsentPeople(self.settings.headless, self.settings.default_answers)
 
         def make(settings: Settings, task: str, agent: str | None, run: str, *, is_resumed: bool) -> Run:

@@ -77,17 +77,17 @@ class LimitedProvider:
     """Passes calls on when the fleet's limits allow them."""
 
     def __init__(self, inner: Provider, store: LimitStore, terms: Terms) -> None:
-        self._inner, self._store, self._terms = inner, store, terms
+        self.inner, self._store, self._terms = inner, store, terms
         self.name = inner.name
         self._free_until: dict[str, float] = {}
         self._uncounted: dict[str, Used] = {}
 
     def __getattr__(self, name: str) -> Any:
         """Other attributes of the wrapped provider: `position`, `unused`."""
-        return getattr(self._inner, name)
+        return getattr(self.inner, name)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
-        async with self._call(request) as made, aclosing(self._inner.stream(made.request)) as events:  # type: ignore[type-var]
+        async with self._call(request) as made, aclosing(self.inner.stream(made.request)) as events:  # type: ignore[type-var]
             async for event in events:
                 if isinstance(event, TurnDone):
                     await self._check_whole(event, request, made)
@@ -95,14 +95,14 @@ class LimitedProvider:
 
     async def create(self, request: ModelRequest) -> TurnDone:
         async with self._call(request) as made:
-            done = await self._inner.create(made.request)
+            done = await self.inner.create(made.request)
             await self._check_whole(done, request, made)
             return done
 
     async def aclose(self) -> None:
         for key in tuple(self._uncounted):
             await self._reach(partial(self._write, key), tries=1)
-        await self._inner.aclose()
+        await self.inner.aclose()
 
     # ------------------------------------------------------------ calls
 

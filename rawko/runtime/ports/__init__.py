@@ -12,11 +12,13 @@ from rawko.runtime.ports.provider import (
     ModelRequest,
     Provider,
     ProviderError,
+    RecordingPort,
     StopReason,
     StreamEvent,
     TextDelta,
     ThinkingDelta,
     TurnDone,
+    WrappingPort,
 )
 from rawko.runtime.ports.toolbox import (
     ApprovalScope,
@@ -41,6 +43,7 @@ __all__ = [
     "Provider",
     "ProviderError",
     "Question",
+    "RecordingPort",
     "StopReason",
     "StreamEvent",
     "TextDelta",
@@ -52,4 +55,5 @@ __all__ = [
     "Unattended",
     "Workspace",
     "WorkspaceError",
+    "WrappingPort",
 ]

@@ -139,3 +139,22 @@ class Provider(Protocol):
     async def aclose(self) -> None:
         """Release connections. Safe to call twice."""
         ...
+
+
+@runtime_checkable
+class RecordingPort(Protocol):
+    """A provider whose answers are recorded, and which can record those of other providers, too."""
+
+    def beside(self, inner: Provider) -> Provider:
+        """Another provider, whose answers are recorded in the same place; closing it leaves the recording open."""
+        ...
+
+
+@runtime_checkable
+class WrappingPort(Protocol):
+    """A provider that passes calls on to another one, so that what the other one can do is found."""
+
+    @property
+    def inner(self) -> Provider:
+        """The provider that gets the calls."""
+        ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from rawko.app.lanes.host import LaneRun, ParentRun
@@ -10,6 +11,7 @@ from rawko.app.lanes.runner import Lanes
 from rawko.app.records.run_names import lane_name
 from rawko.app.run.budget import Stopwatch, UntimedPeople
 from rawko.app.run.driving.driver import Driver
+from rawko.app.run.models.recording import recording_of
 from rawko.app.run.parts.lanes import Common, LanePeople
 from rawko.config import Settings
 from rawko.providers.metering.account import Account
@@ -37,10 +39,11 @@ def common_with_lanes(
             top.
     """
     is_own = settings.provider == "scripted"  # each lane plays the scenario with a position of its own
-    recorded = getattr(provider, "beside", None) if is_own else None
+    common = Common(account, watch, paces, None if is_own else provider)
     if above is not None:
-        watch, recorded = above.watch, above.recorded
-    return Common(account, watch, paces, None if is_own else provider, recorded or (lambda one: one))
+        return replace(common, watch=above.watch, recorded=above.recorded)
+    recording = recording_of(provider) if is_own else None
+    return common if recording is None else replace(common, recorded=recording.beside)
 
 
 def open_lanes(
