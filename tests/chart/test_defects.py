@@ -290,6 +290,34 @@ def test_what_refers_to_an_unreadable_state_is_not_blamed() -> None:
     assert [each.code for each in caught.value.diagnostics] == ["wrong-type"]
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("  initail: b", "  states: [{name: b}]"),
+        ("  init: b", "  states: [{name: b}]"),
+        ("  initial: b", "  stats: [{name: b}]"),
+        ("  states: [{nmae: b}]", "  initial: b"),
+        ("  states: [{id: b}]", "  initial: b"),
+        ("  transitions: [{event: E, tarfet: c}]", "- {name: c, transitons: [{event: F, target: a}]}"),
+    ],
+    ids=" ".join,
+)
+def test_a_misspelled_key_is_one_defect(lines: tuple[str, ...]) -> None:
+    with pytest.raises(ChartError) as caught:
+        parse_chart(states(A, *lines))
+    assert {each.code for each in caught.value.diagnostics} == {"unknown-key"}
+    assert all("did you mean" in each.message for each in caught.value.diagnostics)
+
+
+def test_the_value_of_a_misspelled_key_is_read() -> None:
+    with pytest.raises(ChartError) as caught:
+        parse_chart(states(A, "  initail: c", "  states: [{name: b}]"))
+    assert [str(each).partition("; ")[0] for each in caught.value.diagnostics] == [
+        "<chart>:8:7: unknown-key: 'initail' is not a key of a state",
+        "<chart>:8:16: unknown-state: initial 'c' of 'a' does not exist",
+    ]
+
+
 def test_a_hundred_defects_are_enough() -> None:
     text = states(A, *(f"  wrong{number}: 1" for number in range(500)))
     with pytest.raises(ChartError) as caught:

@@ -9,7 +9,17 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from rawko.chart.definition import Position
-from rawko.chart.errors import ChartDefinitionError, Correction, Diagnostic, a, certain_correction, hint, listed, shown
+from rawko.chart.errors import (
+    ChartDefinitionError,
+    Correction,
+    Diagnostic,
+    a,
+    certain_correction,
+    hint,
+    listed,
+    nearest,
+    shown,
+)
 from rawko.chart.grammar import FOREIGN, Element, Key, Type
 from rawko.chart.quick import quick
 from rawko.chart.source.nodes import Document, MappingNode, Node, ScalarNode, SequenceNode
@@ -126,24 +136,36 @@ class Reader:
         return found
 
     def element(self, node: MappingNode, element: Element) -> dict[str, Any]:
-        """The values of an element by key, in the order written; unreadable values are reported and left out."""
+        """The values of an element by key, in the order written; unreadable values are reported and left out.
+
+        A misspelled key counts as the key that was meant, also for the caller (`node.entries`), so that its only defect
+        is the spelling:
+
+            {name: a, initail: b, states: ...}      read as {name: a, initial: b, states: ...}
+            {name: a, init: b, states: ...}         "did you mean" is a guess: `initial` is there, and its value unread
+        """
         readers = self._readers.get(element.name) or self._readers_of(element)
         values: dict[str, Any] = {}
-        slips: tuple[str, ...] = ()
+        meant: dict[str, str] = {}
         for name, (key, value) in node.entries.items():
-            read = readers.get(name)
+            wanted, read = name, readers.get(name)
             if read is None:
-                correction = self._unknown_key(key, element)
-                if correction is not None:
-                    slips = (*slips, correction.instead)
-                continue
+                guess, is_certain = self._unknown_key(key, element)
+                if guess is None or guess in node.entries or guess in meant.values():
+                    continue
+                wanted = meant[name] = guess
+                if not is_certain:
+                    continue
+                read = readers[guess]
             try:
-                values[name] = read(self, value)
+                values[wanted] = read(self, value)
             except Unreadable:
                 continue
+        if meant:
+            node.entries = {meant.get(name, name): entry for name, entry in node.entries.items()}
         entries = node.entries
         for row in element.required:
-            if row.name not in entries and row.name not in slips:  # a misspelled key is already reported
+            if row.name not in entries:
                 self.report("missing-key", node, _missing(row, element))
         if element.is_choice and len(entries) != 1:
             found = f"{len(entries)} keys: {listed(entries)}" if entries else "none"
@@ -157,17 +179,17 @@ class Reader:
         self._readers[element.name] = readers
         return readers
 
-    def _unknown_key(self, key: ScalarNode, element: Element) -> Correction | None:
+    def _unknown_key(self, key: ScalarNode, element: Element) -> tuple[str | None, bool]:
+        """Report an unknown key; returns the key that was probably meant, and whether that is certain."""
         name = key.text
-        foreign = FOREIGN.get(name)
-        if foreign in element.keys:
-            end = f"; did you mean {foreign!r}? accepted: {listed(element.keys)}"
-        else:
-            end = hint(name, element.keys, "accepted")
-        message = f"{shown(name)} is not a key of {a(element.name)}{end}"
         correction = certain_correction(name, element.keys)
-        self.report("unknown-key", key, message, correction)
-        return correction
+        guess = FOREIGN.get(name)
+        if guess in element.keys:
+            end = f"; did you mean {guess!r}? accepted: {listed(element.keys)}"
+        else:
+            guess, end = nearest(name, element.keys), hint(name, element.keys, "accepted")
+        self.report("unknown-key", key, f"{shown(name)} is not a key of {a(element.name)}{end}", correction)
+        return (guess, False) if correction is None else (correction.instead, True)
 
 
 def _missing(row: Key, element: Element) -> str:
