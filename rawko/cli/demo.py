@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rawko.extras import MissingExtra, require
 from rawko.processes.keys import protect
+from rawko.processes.launching import rawko_command
 from rawko.tools.commands.environment import is_public
 
 TASK = "Write a fizzbuzz program with a unit test, check its output, and have it reviewed."
@@ -33,7 +34,7 @@ def main() -> int:
     identity = ["-c", "user.name=Demo", "-c", "user.email=demo@example.invalid"]
     for arguments in (["init", "--quiet"], ["add", "."], [*identity, "commit", "--quiet", "-m", "Begin"]):
         subprocess.run(["git", *arguments], cwd=workspace, check=True)
-    command = [sys.executable, "-m", "rawko.cli", "run", TASK, "--provider", "scripted", "--scenario", "fizzbuzz"]
+    command = rawko_command("run", TASK, "--provider", "scripted", "--scenario", "fizzbuzz")
     environ = {**os.environ, "RAWKO_STATE_DIR": str(state)}  # no keys: replies are scripted
     code = subprocess.run([*command, "--yes"], cwd=workspace, env=environ, check=False).returncode
     print(_to_try(folder), flush=True)

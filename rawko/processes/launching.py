@@ -1,4 +1,4 @@
-"""Builds command lines that run the launcher: for a child with default signals, or for a supervisor of a command.
+"""Builds command lines: of rawko itself, and of the launcher (default signals, or a supervisor of a command).
 
 A signal that is ignored stays ignored across `exec`. Under `nohup`, which ignores SIGHUP, a child would survive a
 hang-up, and bash cannot trap a signal that was ignored when it started. `subprocess` restores only the three signals
@@ -19,6 +19,15 @@ _RESTORED: Final = frozenset(
     getattr(signal, name) for name in ("SIGPIPE", "SIGXFZ", "SIGXFSZ") if hasattr(signal, name)
 )
 """The signals that `subprocess` restores by itself (its `restore_signals`)."""
+
+
+def rawko_command(*words: str) -> list[str]:
+    """The command line that runs `rawko` with these arguments in a new process.
+
+    `-P`: with `-m` alone, Python would take `rawko` and every other module from the current folder, which may be a
+    project that nobody trusts.
+    """
+    return [sys.executable, "-P", "-m", "rawko", *words]
 
 
 def with_default_signals(argv: Sequence[str]) -> list[str]:

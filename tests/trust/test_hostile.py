@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 from collections.abc import Callable, Mapping
@@ -11,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+import rawko as rawko_package
+from rawko.cli.authoring.check_again import check_in_process
+from rawko.processes.launching import rawko_command
 from tests.cli.conftest import Typed
 from tests.cli.shell import Ended, Shell, call, says
 from tests.cli.test_commands import CHART
@@ -169,6 +173,31 @@ def test_looking_at_a_chart_runs_nothing_of_its_project(rawko: Shell, words: tup
     done = rawko(words[0], "door.yaml", *words[1:])
     assert done.code == 0, done.text
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("name", ["rawko/__init__.py", "rawko.py", "runpy.py", "yaml.py", "typing.py"])
+def test_rawko_starts_itself_without_the_modules_of_a_folder(
+    rawko: Shell, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, mark = evil(rawko)
+    rawko.write("door.yaml", CHART)
+    rawko.write(name, text)
+    monkeypatch.chdir(rawko.folder)
+    assert check_in_process(["door.yaml"]) == 0
+    done = subprocess.run(rawko_command("check", "door.yaml"), capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "1 chart: " in done.stdout + done.stderr
+    assert not mark.exists()
+
+
+def test_no_other_code_starts_a_module_by_its_name() -> None:
+    package = Path(rawko_package.__file__).parent
+    found = {
+        file.relative_to(package).as_posix()
+        for file in package.rglob("*.py")
+        if re.search(r'sys\.executable[^\n]*\n?[^\n]*"-m"', file.read_text(encoding="utf-8"))
+    }
+    assert found == {"processes/launching.py"}
 
 
 ASKED_ABOUT: dict[str, tuple[str, str]] = {

@@ -78,7 +78,9 @@ def test_visits_are_counted_and_nothing_that_is_not_trusted_is_run(serve: Serve,
     assert server.post("/api/coverage", path="alone.yaml")[1]["message"].startswith("alone.yaml has no contract")
     (door.folder / "door.feature").write_text(FEATURE + '    And state "broken" is active\n', encoding="utf-8")
     assert server.post("/api/coverage", path="door.yaml")[1]["failures"] == ["It opens and shuts"]
-    # no code that the user has not trusted is run for a page
+    # no code that the user has not trusted is run for a page, not even what stands in for a module of rawko
+    (door.folder / "rawko").mkdir()
+    (door.folder / "rawko" / "__init__.py").write_text("open('ran', 'w').close()\n", encoding="utf-8")
     (door.folder / "conftest.py").write_text("open('ran', 'w').close()\n", encoding="utf-8")
     status, told = server.post("/api/coverage", path="door.yaml")
     assert status == 422

@@ -7,7 +7,6 @@ command that a person would type; the process continues after the viewer has end
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -29,6 +28,7 @@ from rawko.config import ConfigError, Settings
 from rawko.machines.orchestrator.guards import current_step
 from rawko.processes.detached import Detached
 from rawko.processes.keys import environment
+from rawko.processes.launching import rawko_command
 from rawko.trust.kept_rules import KeptRules
 from rawko.vocabulary.documents import accepted
 
@@ -286,7 +286,7 @@ class Actor:
     def _begin(self, words: Sequence[str]) -> Detached:
         settings = self._settings
         try:
-            return Detached((sys.executable, "-m", "rawko", *words), settings.workspace, _environ(settings))
+            return Detached(rawko_command(*words), settings.workspace, _environ(settings))
         except OSError as error:
             raise ConfigError(f"no process can be started in {settings.workspace}: {error.strerror}") from error
 

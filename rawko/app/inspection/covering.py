@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from contextlib import suppress
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from rawko.app.inspection.charts import SHIPPED, source_of
 from rawko.chart.shipped import find_chart
 from rawko.config import ConfigError, Settings
 from rawko.processes.keys import environment
+from rawko.processes.launching import rawko_command
 
 PATIENCE_S: Final = 120.0
 _MAX_OUTPUT: Final = 20_000_000
@@ -53,8 +53,7 @@ async def _run(settings: Settings, file: str) -> tuple[int, str, str]:
         ConfigError: It takes too long.
     """
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "rawko", "test", "--json", "--", file),
+        *rawko_command("test", "--json", "--", file),
         cwd=settings.workspace,
         env={**environment(), **settings.environ},
         stdin=asyncio.subprocess.DEVNULL,

@@ -18,6 +18,7 @@ from rawko.chart.fragments.files import SUFFIXES
 from rawko.chart.source.composer import MAX_CHARS
 from rawko.cli.authoring.chart_files import chart_files
 from rawko.cli.output import visible_line
+from rawko.processes.launching import rawko_command
 
 EVERY_S: Final = 0.3
 """The least seconds between two scans of the files; for a large folder ten times as long as a scan takes."""
@@ -51,7 +52,7 @@ def watch_check(paths: Sequence[Path], bindings: str | None, check: Callable[[],
 
 def check_in_process(words: Sequence[str]) -> int:
     """Run `rawko check` with these arguments in a new process; returns its exit code."""
-    return subprocess.run([sys.executable, "-m", "rawko", "check", *words], check=False).returncode
+    return subprocess.run(rawko_command("check", *words), check=False).returncode
 
 
 def _state(paths: Sequence[Path], module: Path | None) -> State:

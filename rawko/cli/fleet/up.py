@@ -19,6 +19,7 @@ from rawko.cli.output import complain, visible_line
 from rawko.config import ConfigError
 from rawko.extras import require
 from rawko.processes.keys import environment
+from rawko.processes.launching import rawko_command
 from rawko.processes.private import make_private
 from rawko.processes.tied import tied
 
@@ -123,7 +124,7 @@ def _signals() -> Iterator[list[int]]:
 
 def _start(words: list[str], environ: dict[str, str], log: IO[bytes] | None) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        tied([sys.executable, "-m", "rawko", *words], signal.SIGTERM),
+        tied(rawko_command(*words), signal.SIGTERM),
         env=environ,
         stdin=subprocess.DEVNULL,
         stdout=log,
