@@ -22,13 +22,20 @@ from rawko.runtime.replay.watching import Found, Memory, WatchedReplay
 async def verify_run(run: str, current: Settings, monitors: Sequence[Monitor]) -> Verification:
     """Check a run of the current folder.
 
+    Monitors of one name have one verdict: several agents may have the same one. A monitor of agents that did not work
+    in the run has none.
+
     Raises:
         ConfigError: There is no such run, or its journal cannot be read.
     """
     async with open_past(run, current) as past:
         seen = await _Check(past, current, monitors).go(past.last)
         line = Line(past.record.rewinds)
-        verdicts = tuple(_verdict(monitor, past, line, seen) for monitor in monitors)
+        found = [_verdict(monitor, past, line, seen) for monitor in {one.name: one for one in monitors}.values()]
+        general = {monitor.name for monitor in monitors if not monitor.given}
+        verdicts = tuple(
+            one for one in found if one.machines or one.monitor in general or one.verdict is not Verdict.VACUOUS
+        )
         return Verification(run, past.last, verdicts, tuple(seen.notes))
 
 

@@ -256,7 +256,8 @@ def verify(
         typer.Option(
             "--monitor",
             metavar="M",
-            help="A property chart, or the name of one that comes with rawko; may be repeated.",
+            help="A property chart, or the name of one that comes with rawko; may be repeated. "
+            "By default those of the settings and of their agents.",
         ),
     ] = None,
     machine: Annotated[

@@ -43,7 +43,7 @@ def verify_command(
     """Check runs by monitors.
 
     Args:
-        monitors: Files, or names of shipped monitors.
+        monitors: Files, or names of shipped monitors; none: the monitors of the settings.
         machine: Name of the only chart whose machines are watched; "" for all charts.
         is_all: Check all runs of the folder.
         bindings: Module with the functions of the monitors.
@@ -57,13 +57,8 @@ def verify_command(
 
     if is_all and runs:
         return complain("name runs, or say --all: not both")
-    if not monitors:
-        from rawko.machines.agent_loop.monitors.shipped import shipped_monitors
-
-        known = ", ".join(shipped_monitors())
-        return complain(f"say which monitors check it: --monitor M, a property chart or one of {known}")
     try:
-        watching = _monitors(monitors, machine, bindings)
+        named = _monitors(monitors, machine, bindings)
     except (ChartError, LookupError, InterpreterError) as error:
         return complain(str(error))
 
@@ -71,11 +66,12 @@ def verify_command(
         from rawko.app.records.record import list_records
         from rawko.app.verifying.verification import verify_run
 
+        watching = named or _of_settings(current, machine, bindings)
         chosen = [record.run for record in list_records(current)] if is_all else list(runs)
         found = [await verify_run(run, current, watching) for run in dict.fromkeys(chosen)]
         if machine and found and not any(verdict.machines for run in found for verdict in run.verdicts):
             raise ConfigError(f"no machine of the chart {machine!r} is in {_these(found)}")
-        return _Verified(tuple(found), tuple(monitor.name for monitor in watching))
+        return _Verified(tuple(found), tuple(dict.fromkeys(monitor.name for monitor in watching)))
 
     told = carry_out(do, _tell, as_json=as_json, judge=person(is_granted=is_trusted))
     return told if isinstance(told, int) else _code(told)
@@ -100,6 +96,19 @@ def _monitors(names: Sequence[str], machine: str, bindings: str | None) -> list[
     return found
 
 
+def _of_settings(current: Settings, machine: str, bindings: str | None) -> Sequence[Monitor]:
+    from rawko.app.verifying.monitors_of_settings import monitors_of_settings
+    from rawko.machines.agent_loop.monitors.shipped import shipped_monitors
+
+    found = monitors_of_settings(current, machine=machine, module=bindings)
+    if not found:
+        known = ", ".join(shipped_monitors())
+        raise ConfigError(
+            f"the settings name no monitors; say which ones check it: --monitor M, a property chart or one of {known}"
+        )
+    return found
+
+
 def _these(runs: Sequence[Verification]) -> str:
     return f"run {runs[0].run!r}" if len(runs) == 1 else f"the {len(runs)} runs"
 
@@ -115,6 +124,7 @@ def _code(verified: _Verified) -> int:
     if Verdict.VIOLATED in all_of_them:
         return VIOLATED
     is_vacuous = any(verdicts == {Verdict.VACUOUS} for verdicts in by_monitor.values())
+    is_vacuous = is_vacuous or (bool(verified.runs) and not by_monitor)
     return UNDETERMINED if is_vacuous or all_of_them & {Verdict.OPEN, Verdict.UNDETERMINED} else 0
 
 
@@ -131,6 +141,8 @@ def _lines(run: Verification) -> Iterator[str]:
     yield f"run {run.run}, {steps}"
     for verdict in run.verdicts:
         yield from (f"  {line}" for line in _verdict(run.run, verdict))
+    if not run.verdicts:
+        yield "  no monitor is about an agent of this run"
     yield from (f"  {note}" for note in run.notes)
 
 

@@ -156,6 +156,45 @@ def test_a_fork_remembers_what_was_before_it(tmp_path: Path, ran: Any, typed: Ty
     assert (code, told["verdict"]) == (0, "holds"), "the file was read before the fork"
 
 
+def test_the_monitors_of_the_settings_check_by_default(rawko: Shell, ran: Any, typed: Typed) -> None:
+    run = ran(PLANS, WRITES, DONE)
+    config = {"monitors": ["no_write_before_read", {"monitor": "plan_before_code", "machine": "elsewhere"}]}
+    rawko.write(".rawko/config.yaml", json.dumps(config))
+    agent = "name: {name}\nwhen_to_use: to write\nsystem_prompt: Work.\nmonitors: [{monitor}]\n"
+    rawko.write(".rawko/agents/developer.yaml", agent.format(name="developer", monitor="no_command_after_failed_test"))
+    rawko.write(".rawko/agents/other.yaml", agent.format(name="other", monitor="every_clarification_answered"))
+
+    def verdicts(*words: str) -> tuple[int, dict[str, str]]:
+        ended = typed("verify", run, *words, "--json")
+        (checked,) = json.loads(ended.out)["runs"]
+        return ended.code, {one["monitor"]: one["verdict"] for one in checked["verdicts"]}
+
+    assert verdicts() == (
+        1,
+        {"no_write_before_read": "violated", "plan_before_code": "vacuous", "no_command_after_failed_test": "vacuous"},
+    )
+    assert "plan_before_code" not in verdicts("--machine", "agent_loop")[1], "the settings want it elsewhere"
+    assert verdicts("--monitor", "plan_before_code") == (0, {"plan_before_code": "holds"})
+    rawko.write(".rawko/config.yaml", "monitors: [{monitor: plan_before_code, machine: elsewhere}]")
+    for name in ("developer", "other"):
+        rawko.write(f".rawko/agents/{name}.yaml", agent.format(name=name, monitor=""))
+    nothing = typed("verify", run, "--machine", "agent_loop")
+    assert nothing.code == 2
+    assert "none of the monitors of the settings is about machines of the chart 'agent_loop'" in nothing.err
+
+
+def test_one_monitor_of_two_agents_has_one_verdict(rawko: Shell, ran: Any, typed: Typed) -> None:
+    run = ran(PLANS, WRITES, DONE)
+    agent = "name: {name}\nwhen_to_use: to write\nsystem_prompt: Work.\nmonitors: [no_write_before_read]\n"
+    for name in ("developer", "other"):
+        rawko.write(f".rawko/agents/{name}.yaml", agent.format(name=name))
+    code, told = verdict(typed("verify", run, "--json"))
+    assert (code, told["verdict"], told["machines"]) == (1, "violated", 1)
+    rawko.write(".rawko/agents/developer.yaml", agent.format(name="developer").replace("no_write_before_read", ""))
+    none = typed("verify", run)
+    assert (none.code, "no monitor is about an agent of this run" in none.out) == (3, True), none.text
+
+
 def test_bad_input_is_said(rawko: Shell, ran: Any, typed: Typed) -> None:
     run = ran(DONE)
     rawko.write("deaf.yaml", "statechart: {name: deaf, root state: {name: deaf, initial: a, states: [{name: a}]}}")
@@ -168,7 +207,7 @@ def test_bad_input_is_said(rawko: Shell, ran: Any, typed: Typed) -> None:
         "      - {name: b, type: final}\n",
     )
     for words, said in (
-        (("verify",), "say which monitors check it: --monitor M"),
+        (("verify",), "the settings name no monitors; say which ones check it: --monitor M"),
         (("verify", run, "--monitor", "no_write_before_reed"), "did you mean 'no_write_before_read'"),
         (("verify", run, "--monitor", "deaf.yaml"), "hears none of the events of a machine: step started"),
         (("verify", "zzzz", "--monitor", "plan_before_code"), "zzzz"),
