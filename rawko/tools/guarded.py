@@ -5,8 +5,10 @@
     .git: "gitdir: store"          store and everything in it
     .rawko -> .                    everything
     fixtures/bare.git              a folder that contains git's own files belongs to git, whatever its name
+    x/{HEAD,objects}, new x/refs   the name that would make a folder git's own
 
-It looks at names and links only. `files.content` ensures that no file tool writes through a hard link.
+It looks at names and links only; what a repository's configuration names is found by the sandbox, if there is one.
+`files.content` ensures that no file tool writes through a hard link.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 import os
 import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -22,6 +24,7 @@ from typing import Final
 
 GIT_DATA: Final = "git's own data; use git commands in bash to change a repository"
 RULES: Final = "rawko's own configuration; a run cannot rewrite its own rules"
+OBEYED: Final = "what git or rawko obeys later; in the sandbox no tool changes it"
 
 _MAX_RULES: Final = 5000
 """Files and folders of `.rawko` whose links are followed."""
@@ -57,11 +60,15 @@ class Guarded:
         return dict(self.files).get((info.st_dev, info.st_ino))
 
 
-def find_guarded(root: Path) -> Guarded:
-    """The guarded places of a workspace. Searched before every write, since links may have changed."""
+def find_guarded(root: Path, obeyed: Iterable[Path] = ()) -> Guarded:
+    """The guarded places of a workspace. Searched before every write, since links may have changed.
+
+    Args:
+        obeyed: Further places, which need not exist.
+    """
     paths: list[tuple[str, str]] = []
     files: list[tuple[tuple[int, int], str]] = []
-    for place, held in islice(_places(root), _MAX_RULES):
+    for place, held in (*islice(_places(root), _MAX_RULES), *((place, OBEYED) for place in obeyed)):
         real = Path(os.path.realpath(place))
         if real.is_relative_to(root):
             paths.append((plain_path(real.relative_to(root).as_posix()), held))
@@ -109,10 +116,16 @@ def _pointer(file: Path, mark: str) -> Path | None:
     return file.parent / text.removeprefix(mark).strip() if text.startswith(mark) and "\0" not in text else None
 
 
-def is_git_folder(fd: int) -> bool:
-    """Whether git treats a folder as a repository: it holds HEAD, and objects and refs or a pointer to them."""
+def is_git_folder(fd: int, new: str = "") -> bool:
+    """Whether git treats a folder as a repository: it holds HEAD, and objects and refs or a pointer to them.
+
+    Args:
+        new: A name that the folder does not hold yet, and is looked at as if it did.
+    """
 
     def holds(name: str) -> bool:
+        if plain_name(new) == name.lower():
+            return True
         try:
             os.stat(name, dir_fd=fd, follow_symlinks=False)
         except OSError:

@@ -104,6 +104,7 @@ def build_toolbox(
             environ=os.environ if environ is None else environ,
             installation=installation,
         )
+        folder = Folder(workspace_root, obeyed=sandbox.obeyed_places)
     tools: list[Tool] = [
         Read(folder),
         Write(folder),

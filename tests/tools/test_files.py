@@ -325,6 +325,29 @@ async def test_what_a_git_file_points_to_is_not_written(use: Use, root: Path, pa
     assert not (await use("write", file_path="src/config", content="x")).is_error
 
 
+@pytest.mark.parametrize("folder", ["", "sub/", "deep/er/"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("config", "HEAD", "objects/x", "refs/x"),
+        ("refs/x", "objects", "config", "HEAD"),
+        ("HEAD", "refs", "config", "objects/pack/x"),
+        ("config", "HEAD", "commondir"),
+        ("commondir", "HEAD"),
+    ],
+    ids=" ".join,
+)
+async def test_file_tools_make_no_folder_a_repository(
+    use: Use, root: Path, folder: str, names: tuple[str, ...]
+) -> None:
+    for name in names[:-1]:
+        assert not (await use("write", file_path=f"{folder}{name}", content="x")).is_error
+    last = await use("write", file_path=f"{folder}{names[-1]}", content="x")
+    assert last.is_error and "would be a git repository" in last.content
+    assert not (root / folder / names[-1].partition("/")[0]).exists()
+    assert not (await use("write", file_path=f"{folder}README", content="x")).is_error
+
+
 async def test_a_second_name_of_a_rule_is_replaced_not_written_through(use: Use, root: Path) -> None:
     (root / ".rawko").mkdir()
     (root / ".rawko/config.yaml").write_text("old\n")

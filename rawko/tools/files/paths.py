@@ -2,7 +2,8 @@
 
 Each component is opened without following links (O_NOFOLLOW); links are followed here, and only if they stay inside.
 So neither `..`, nor an absolute path, nor a link, nor a folder that is replaced by a link during the call reaches
-outside. `.git` at any depth, `.rawko` at the root, and the places that they lead to (`guarded`) are never written.
+outside. `.git` at any depth, `.rawko` at the root, and the places that they lead to (`guarded`) are never written, and
+no folder becomes a repository.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import errno
 import os
 import stat
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,12 +48,14 @@ class Folder:
 
     Args:
         root: An existing folder.
+        obeyed: Returns further places that are never written, as they are now.
 
     Raises:
         NotADirectoryError, FileNotFoundError: `root` is not a folder.
     """
 
-    def __init__(self, root: str | os.PathLike[str]) -> None:
+    def __init__(self, root: str | os.PathLike[str], *, obeyed: Callable[[], Iterable[Path]] = tuple) -> None:
+        self._obeyed = obeyed
         self._given = os.path.abspath(os.fspath(root))  # noqa: PTH100 (resolve() would follow links)
         self.root = Path(root).resolve(strict=True)
         if not self.root.is_dir():
@@ -131,7 +134,7 @@ class _Walk:
         self._todo = deque(folder._parts(text))
         self._names: list[str] = []
         self._links = 0
-        self._guarded = find_guarded(folder.root) if for_writing else Guarded()
+        self._guarded = find_guarded(folder.root, folder._obeyed()) if for_writing else Guarded()
         try:
             self._fds = [os.open(folder.root, _DIRECTORY)]
         except OSError as error:
@@ -171,6 +174,12 @@ class _Walk:
         if self._for_writing and not (info and stat.S_ISLNK(info.st_mode)):
             self._refuse_guarded(part, info)
         if info is None:
+            if self._for_writing and is_git_folder(self._fds[-1], new=part):
+                raise ToolFailure(
+                    f"{self._text!r} is refused: with {part!r} its folder would be a git repository, "
+                    "whose configuration git obeys; choose another name, or make it with git in bash",
+                    code="read_only",
+                )
             return self._missing(part)
         if stat.S_ISLNK(info.st_mode):
             self._follow(part)

@@ -99,8 +99,7 @@ def take_baseline(root: Path, pointers: Pointers, named: Iterable[Path] = ()) ->
     """
     made = tuple(path for path in (root / name for name in PLACEHOLDERS) if _make(path))
     found = scan(root)
-    pointed = (*_pointed(root, found, pointers), *_inside(root, named), *_of_a_bare_root(root, found.places))
-    paths = {path: where(path) for path in pointed}
+    paths = {path: where(path) for path in _named_places(root, found, pointers, named)}
     baseline = Baseline(root, tuple(found.places), paths, frozenset(found.folders), made)
     count = len(baseline.read_only())
     if count > MAX_GUARDED:
@@ -110,6 +109,21 @@ def take_baseline(root: Path, pointers: Pointers, named: Iterable[Path] = ()) ->
             f"git obeys; the sandbox can guard {MAX_GUARDED}"
         )
     return baseline
+
+
+def named_places(root: Path, pointers: Pointers, named: Iterable[Path] = ()) -> tuple[Path, ...]:
+    """The places of a workspace that are obeyed because their path is named, as they are now; they need not exist.
+
+    Args:
+        named: As for `take_baseline`.
+    """
+    return tuple(_named_places(root, scan(root), pointers, named))
+
+
+def _named_places(root: Path, found: Scan, pointers: Pointers, named: Iterable[Path]) -> Iterator[Path]:
+    yield from _pointed(root, found, pointers)
+    yield from _inside(root, named)
+    yield from _of_a_bare_root(root, found.places)
 
 
 def where(path: Path) -> Identity | None:

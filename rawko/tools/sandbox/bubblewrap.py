@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from rawko.processes.private import make_private
-from rawko.tools.sandbox.baseline import Baseline, TooManyError, load, take_baseline
+from rawko.tools.sandbox.baseline import Baseline, TooManyError, load, named_places, take_baseline
 from rawko.tools.sandbox.quarantine import Quarantine
 from rawko.tools.sandbox.repositories import Pointers
 
@@ -91,6 +91,12 @@ class Sandbox:
         if self.record is not None:
             self.record.unlink(missing_ok=True)
         return told
+
+    def obeyed_places(self) -> tuple[Path, ...]:
+        """What no tool may write, as it is now: the places that are obeyed because their path is named. A name such as
+        `.git` is refused by the file tools themselves.
+        """
+        return named_places(self.root, self._pointers, (*self.shown, *self.obeyed))
 
     def _settle_crashed_command(self) -> list[str]:
         left = None if self.record is None else load(self.record)

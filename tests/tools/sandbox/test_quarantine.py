@@ -275,3 +275,41 @@ async def test_a_workspace_that_is_the_home_folder_keeps_the_users_configuration
         subprocess.run(["git", *words], cwd=repository, env=environ, check=True, capture_output=True)  # noqa: ASYNC221
     assert not mark.exists()
     assert names(root) == [".config"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("tools/hooks/pre-commit", "tools/hooks/new", "shared", "tools/clean.sh", "attributes"),
+        *(".gitconfig", ".config/git/config", "state/journal.db", "state/new"),
+    ],
+)
+@pytest.mark.parametrize("is_there", [True, False], ids=["there", "new"])
+async def test_file_tools_change_nothing_that_commands_may_not_change(root: Path, path: str, is_there: bool) -> None:
+    (root / "tools").mkdir()
+    (root / "tools/clean.sh").write_text("cat\n")
+    git(root, "init", "-q")
+    git(root, "config", "core.hooksPath", "tools/hooks")
+    git(root, "config", "core.attributesFile", "attributes")
+    git(root, "config", "include.path", "../shared")
+    git(root, "config", "filter.x.clean", "sh tools/clean.sh")
+    toolbox = build_toolbox(
+        root,
+        state_dir=root / "state",
+        agents={"dev": ToolAccess()},
+        assume_yes=True,
+        is_confined=True,
+        environ={"PATH": os.environ["PATH"], "HOME": str(root)},
+    )
+    if is_there:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text("cat\n")
+    for tool, more in (("write", {"content": "x"}), ("edit", {"old_string": "cat", "new_string": "x"})):
+        done = await toolbox.run("dev", ToolCall(id=tool, name=tool, input={"file_path": path, **more}))
+        assert done.is_error, done.content
+    if is_there or path == "tools/clean.sh":
+        assert (root / path).read_text() == "cat\n"
+    else:
+        assert not (root / path).exists()
+    plain = await toolbox.run("dev", ToolCall(id="p", name="write", input={"file_path": "tools/x.sh", "content": "x"}))
+    assert not plain.is_error
