@@ -21,6 +21,7 @@ from rawko.interpreter.data.steps import Step
 from rawko.interpreter.data.values import thaw
 from rawko.interpreter.errors import SnapshotError
 from rawko.interpreter.running.interpreter import Interpreter
+from rawko.interpreter.running.replay import restore_as_it_was
 from rawko.runtime.actor_kinds import ChildMachine
 from rawko.runtime.actor_parts import simulated
 from rawko.runtime.actor_parts.cycle import Cycle
@@ -465,12 +466,25 @@ class Actor:
     def snapshot_in_turn(self) -> dict[str, Any]:
         """As `snapshot`, for a caller that holds the session's turn."""
         if self._snapshot is not None and not self.interpreter.is_started:
-            return dict(self._snapshot)  # created but not yet restored: that happens after its parent's turn
+            return self._snapshot_unrestored(self._snapshot)
         while self._cycle.inbox:
-            self._cycle.inbox.take_in()
+            self._cycle.inbox.take_in(self.interpreter)
         snapshot = self.interpreter.snapshot()
         snapshot["children"] = {id: child.snapshot_in_turn() for id, child in sorted(self.children.items())}
         return snapshot
+
+    def _snapshot_unrestored(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The given snapshot, with what was sent meanwhile in its queue: the actor was created, but is restored only
+        after its parent's turn.
+        """
+        if not self._cycle.inbox:
+            return dict(given)
+        machine, chart = self.interpreter, self.interpreter.chart
+        twin = Interpreter.trusting(chart, machine.bindings, trusted=chart.has_code, clock=machine.clock)
+        restore_as_it_was(twin, {**given, "children": {}})
+        for call in self._cycle.inbox.waiting:
+            call(twin)
+        return {**twin.snapshot(), "now": given["now"], "children": given["children"]}
 
     def _report(self, message: str) -> None:
         self.session.log(self, message, "error", {})

@@ -111,7 +111,8 @@ async def make_actor(
     snapshot = None
     if recorded is not None:
         try:
-            snapshot = (await replay(recorded, run, chart, bindings, input=given)).snapshot
+            transient = agent_loop.TRANSIENT_EVENTS
+            snapshot = (await replay(recorded, run, chart, bindings, input=given, transient=transient)).snapshot
         except ReplayError as error:
             raise ConfigError(f"run {run!r} cannot be resumed: {error}") from error
     return Actor(chart, bindings, input=given, session=session, snapshot=snapshot)

@@ -123,10 +123,11 @@ class Past:
         Raises:
             ConfigError: They can no longer be made.
         """
+        from rawko.machines.agent_loop import TRANSIENT_EVENTS
         from rawko.runtime.replay.replay import ReplayTree
 
         chart, bindings, given = self.machine
-        options: dict[str, Any] = {} if make is None else {"make": make}
+        options: dict[str, Any] = {"transient": TRANSIENT_EVENTS, **({} if make is None else {"make": make})}
         charts = self.charts.then if self.record.charts else None
         try:
             return ReplayTree(self.record.run, chart, bindings, given, is_exact=is_exact, charts=charts, **options)

@@ -51,12 +51,12 @@ def replay_step(machine: Interpreter, event: Mapping[str, Any] | None) -> Step |
     """The macrostep for `event` ({"name", "data"}, perhaps "from"); for None, the start or whatever is due."""
     if not machine.is_started:
         return machine.start()
-    if event is not None and not _is_next(machine, event):
+    if event is not None and not is_next(machine, event):
         machine.queue_first(_made(machine, event))
     return machine.execute_once()
 
 
-def _is_next(machine: Interpreter, event: Mapping[str, Any]) -> bool:
+def is_next(machine: Interpreter, event: Mapping[str, Any]) -> bool:
     """Whether the machine would take this event by itself now."""
     first = machine._machine.agenda.peek(machine.clock.time)
     if isinstance(first, Timer):

@@ -76,7 +76,7 @@ class Cycle:
         while not self.is_stopping and self.error is None and not self._interpreter.final:
             self.rest.is_woken = False  # everything that it can be woken for is checked below
             if waiting:  # one at a time: the rest counts for the inbox's bound
-                self.inbox.take_in()
+                self.inbox.take_in(self._interpreter)
             if await self._step():
                 steps += 1
                 if steps % STEPS_IN_A_ROW == 0:

@@ -49,8 +49,16 @@ class Effects:
 
     def _receiver(self, to: str) -> Member | None:
         """The actor that accepts events under an id, a path or a system id; None if there is none."""
-        target = self._invocations.child(to) or self._owner.session.actors.get(to)
+        target = self._invocations.child(to) or self._owner.session.actors.get(to) or self._created(to)
         return target if target is not None and target.takes_events else None
+
+    def _created(self, path: str) -> Member | None:
+        """The actor with a path, if it was created, but has not begun to run: then the session does not know it yet."""
+        first, *ids = path.split("/")
+        found = self._owner.session.actors.get(first)
+        for id in ids:
+            found = None if found is None else found.children.get(id)
+        return found
 
     def begin(self, effect: Effect) -> None:
         """Start one effect."""

@@ -6,7 +6,11 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
+from rawko.interpreter.running.interpreter import Interpreter
 from rawko.runtime.errors import InboxFull
+
+Call = Callable[[Interpreter], object]
+"""Passes something to a machine."""
 
 
 class Inbox:
@@ -24,12 +28,12 @@ class Inbox:
     def __init__(self, actor: str, limit: int) -> None:
         self._actor = actor
         self._limit = limit
-        self.waiting: deque[Callable[[], object]] = deque()
+        self.waiting: deque[Call] = deque()
         self._has_room = asyncio.Event()
         self._has_room.set()
         self.is_closed = False
 
-    def put(self, deliver: Callable[[], object]) -> None:
+    def put(self, deliver: Call) -> None:
         """Add a call, regardless of the bound."""
         self.waiting.append(deliver)
 
@@ -42,9 +46,9 @@ class Inbox:
         if len(self.waiting) >= self._limit:
             raise InboxFull(self._actor, self._limit)
 
-    def take_in(self) -> None:
+    def take_in(self, machine: Interpreter) -> None:
         """Run the first call."""
-        self.waiting.popleft()()
+        self.waiting.popleft()(machine)
         if not self._has_room.is_set() and len(self.waiting) < self._limit // 2:
             self._has_room.set()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from rawko.interpreter.data.events import Event, make_event
 from rawko.interpreter.running.interpreter import Interpreter
-from rawko.runtime.actor_parts.inbox import Inbox
+from rawko.runtime.actor_parts.inbox import Call, Inbox
 
 
 class Incoming:
@@ -28,28 +28,28 @@ class Incoming:
 
     def queue(self, event: Event) -> None:
         """Queue an event from outside."""
-        self._enqueue(lambda: self._interpreter.queue(event))
+        self._enqueue(lambda machine: machine.queue(event))
 
     def deliver(self, id: str, number: int, event: str, data: Mapping[str, Any]) -> None:
         """Queue an event from an invoked actor."""
         if not self._hears_late:
-            self._enqueue(lambda: self._interpreter.deliver(id, number, event, data))
+            self._enqueue(lambda machine: machine.deliver(id, number, event, data))
         elif self.invokes(id, number):
-            self._enqueue(lambda: self._interpreter.deliver(id, number, event, data, was_running=True))
+            self._enqueue(lambda machine: machine.deliver(id, number, event, data, was_running=True))
 
     def completed(self, id: str, number: int, output: Any) -> None:
         """Queue the result of an invoked actor."""
         if not self._hears_late:
-            self._enqueue(lambda: self._interpreter.complete_invocation(id, number, output))
+            self._enqueue(lambda machine: machine.complete_invocation(id, number, output))
         elif self._is_end_new(id, number):
-            self._enqueue(lambda: self._interpreter.complete_invocation(id, number, output, was_running=True))
+            self._enqueue(lambda machine: machine.complete_invocation(id, number, output, was_running=True))
 
     def failed(self, id: str, number: int, error: Mapping[str, Any]) -> None:
         """Queue the failure of an invoked actor."""
         if not self._hears_late:
-            self._enqueue(lambda: self._interpreter.fail_invocation(id, number, error))
+            self._enqueue(lambda machine: machine.fail_invocation(id, number, error))
         elif self._is_end_new(id, number):
-            self._enqueue(lambda: self._interpreter.fail_invocation(id, number, error, was_running=True))
+            self._enqueue(lambda machine: machine.fail_invocation(id, number, error, was_running=True))
 
     def _is_end_new(self, id: str, number: int) -> bool:
         """Whether an end must be queued: SCXML accepts events sent while an actor was running, even if its state was
@@ -67,7 +67,7 @@ class Incoming:
     def tell_first(self, event: str, data: Mapping[str, Any]) -> None:
         """As `tell`, but before all queued events: used where errors are events, which are internal ones."""
         made = make_event(event, data)
-        self._enqueue(lambda: self._interpreter.queue_first(made))
+        self._enqueue(lambda machine: machine.queue_first(made))
 
     def invokes(self, id: str, number: int) -> bool:
         """Whether the invocation with this id and number is running."""
@@ -86,7 +86,7 @@ class Incoming:
         """Wait until the inbox has room, so that iterators yield no faster than the machine steps."""
         await self._inbox.room()
 
-    def _enqueue(self, action: Callable[[], object]) -> None:
+    def _enqueue(self, call: Call) -> None:
         if not self._inbox.is_closed:
-            self._inbox.put(action)
+            self._inbox.put(call)
             self._wake()

@@ -103,7 +103,7 @@ class _Migration:
         """The snapshot of a migrated machine with its child machines; problems are added to `problems`."""
         old = machine.interpreter.chart
         try:
-            found = migrate(machine.interpreter.snapshot(), old, chart, bindings, now=self._now, trusted=self._trusted)
+            found = migrate(machine.snapshot_alone(), old, chart, bindings, now=self._now, trusted=self._trusted)
         except MigrationError as error:
             self.failed = self.failed or (old, chart)
             self.problems += (f"{path}: {problem}" for problem in error.problems)

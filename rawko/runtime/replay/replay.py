@@ -1,30 +1,33 @@
 """Rebuilds the tree of machines of a run from its journal rows, without starting anything.
 
 The nearest checkpoint is restored, and the rows after it are replayed; every replayed step must equal the recorded one,
-otherwise the chart or its functions have changed. The result is a snapshot that `Actor` continues from. After a rewind
+otherwise the chart or its functions have changed. The result is a snapshot that `Actor` continues from; messages that
+one machine has sent and another has not consumed are in its queues. After a rewind
 (`rawko.runtime.replay.rewind_records`), rows continue from the snapshot in the rewind's row.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.data.effects import StartInvocation, StopInvocation
+from rawko.interpreter.data.effects import SendTo, StartInvocation, StopInvocation
 from rawko.interpreter.data.invocation import Invocation
 from rawko.interpreter.data.steps import Step
 from rawko.interpreter.errors import InterpreterError
 from rawko.interpreter.running.interpreter import Interpreter
-from rawko.interpreter.running.replay import ReplayClock, replay_step, restore_as_it_was
+from rawko.interpreter.running.replay import ReplayClock, is_next, replay_step, restore_as_it_was
 from rawko.runtime.actor_kinds import ChildFactory, ChildMachine
 from rawko.runtime.errors import RuntimeFault
+from rawko.runtime.failures import UNDELIVERED, hears_undelivered, undelivered_data
 from rawko.runtime.fan_out.machine import calls_each, fan_out
 from rawko.runtime.journal import StepRecord, encode_effect, encode_update
+from rawko.runtime.replay.messages import Message, Messages
 from rawko.runtime.replay.recorded import JournalReader
 from rawko.runtime.replay.rewind_records import jump_of
 
@@ -44,14 +47,21 @@ class ReplayError(RuntimeFault):
 
 @dataclass(slots=True)
 class Machine:
-    """One machine of the tree, and the child machines it invokes."""
+    """One machine of the tree, the child machines it invokes, and the messages that wait for it."""
 
     interpreter: Interpreter
     children: dict[str, Machine] = field(default_factory=dict)
+    messages: Messages = field(default_factory=Messages)
 
     def snapshot(self) -> dict[str, Any]:
-        snapshot = self.interpreter.snapshot()
+        snapshot = self.snapshot_alone()
         snapshot["children"] = {id: child.snapshot() for id, child in sorted(self.children.items())}
+        return snapshot
+
+    def snapshot_alone(self) -> dict[str, Any]:
+        """Without its child machines."""
+        snapshot = self.interpreter.snapshot()
+        self.messages.queue_in(snapshot)
         return snapshot
 
     def walk(self, path: str = "root") -> Iterator[tuple[str, Machine]]:
@@ -84,17 +94,19 @@ async def replay(
     *,
     input: Mapping[str, Any] | None = None,
     until: int | None = None,
+    transient: Collection[str] = (),
 ) -> Replayed:
     """The tree of a run as of its latest row, or of row `until`.
 
     Args:
         chart, bindings, input: As the run was started with.
+        transient: As for its `Session`.
 
     Raises:
         ReplayError: A replayed row differs from the recorded one: chart or functions have changed.
         JournalError: The journal cannot be read.
     """
-    tree = ReplayTree(run, chart, bindings, input)
+    tree = ReplayTree(run, chart, bindings, input, transient=transient)
     await tree.read(journal, until)
     return Replayed(tree.root.snapshot() if tree.seq else None, tree.seq, tree.notes)
 
@@ -117,6 +129,7 @@ class ReplayTree:
         make: Creates each machine; by default a plain interpreter.
         is_exact: Compare effects and receipts, too, and not only configuration and context.
         charts: The charts that rows were recorded with; by default the present ones.
+        transient: Events that are consumed without a row (see `Session`): messages of these names are not kept.
 
     Attributes:
         seq: Number of the latest row that was replayed; 0 before the first.
@@ -133,11 +146,13 @@ class ReplayTree:
         make: MachineMaker = _plain_machine,
         is_exact: bool = False,
         charts: ChartAtRow | None = None,
+        transient: Collection[str] = (),
     ) -> None:
         self._run = run
         self._make = make
         self._is_exact = is_exact
         self._charts = charts
+        self._transient = frozenset(transient)
         self._clock = ReplayClock()
         self.seq = 0
         self._begin: Callable[[], Machine] = lambda: self._made(chart, bindings, input)
@@ -226,6 +241,7 @@ class ReplayTree:
     def _step(self, record: StepRecord) -> Step:
         machine = self.machine_of(record)
         self._clock.time = record.time
+        self._take_message(machine, record)
         try:
             step = self._again(machine, record)
         except InterpreterError as error:
@@ -236,8 +252,11 @@ class ReplayTree:
         for effect in step.effects:
             if isinstance(effect, StopInvocation):
                 machine.children.pop(effect.id, None)
+                machine.messages.drop_from(effect.id, effect.number)
             elif isinstance(effect, StartInvocation):
                 self._start(machine, effect)
+            elif isinstance(effect, SendTo) and effect.event not in self._transient:
+                self._send(machine, record.actor, effect)
         self._end_child(machine, record)
         return step
 
@@ -278,13 +297,57 @@ class ReplayTree:
         Raises:
             ReplayError: The machine is not running.
         """
-        machine = self.root
-        for id in record.actor.split("/")[1:]:
-            found = machine.children.get(id)
-            if found is None:
-                raise ReplayError(self._run, record.seq, f"no machine {record.actor!r} is running")
-            machine = found
+        machine = self._at(record.actor)
+        if machine is None:
+            raise ReplayError(self._run, record.seq, f"no machine {record.actor!r} is running")
         return machine
+
+    def _at(self, path: str) -> Machine | None:
+        """The machine with a path; None if there is none."""
+        root, *ids = path.split("/")
+        machine = self.root if root == "root" else None
+        for id in ids:
+            machine = None if machine is None else machine.children.get(id)
+        return machine
+
+    # ------------------------------------------------------------ messages between machines
+
+    def _take_message(self, machine: Machine, record: StepRecord) -> None:
+        """Drop the message that a row consumes, unless the machine had queued an equal event itself."""
+        event = record.event
+        if event is None or not machine.interpreter.is_started or is_next(machine.interpreter, event):
+            return
+        if machine.messages.take(event) or event["name"] != UNDELIVERED:
+            return
+        receiver = self._receiver(machine, str(event["data"].get("to", "")))  # whose inbox was full
+        if receiver is not None:
+            receiver.messages.drop_latest(str(event["data"].get("event", "")))
+
+    def _receiver(self, machine: Machine, to: str) -> Machine | None:
+        """The machine that takes a message under an id or a path; None if there is none, or it has finished."""
+        found = machine.children.get(to) or self._at(to)
+        return None if found is None or found.interpreter.final else found
+
+    def _send(self, machine: Machine, path: str, effect: SendTo) -> None:
+        """Keep a message until a row consumes it. The rules are those of `rawko.runtime.actor_parts.effects`."""
+        to, event, data = effect.to, effect.event, effect.data
+        parent, _, id = path.rpartition("/")
+        if to == "parent" and parent:
+            above = self._at(parent)
+            invocation = None if above is None else above.interpreter.invocations.get(id)
+            if above is not None and invocation is not None:
+                above.messages.add(Message(event, data, (id, invocation.number)))
+            return
+        receiver = None if to == "parent" else self._receiver(machine, to)
+        if receiver is not None:
+            receiver.messages.add(Message(event, data))
+            return
+        chart = machine.interpreter.chart
+        is_scxml = chart.errors == "scxml"
+        if to.startswith(("http://", "https://")) or not (is_scxml or (to != "parent" and hears_undelivered(chart))):
+            return
+        told = undelivered_data(chart, to, event, data, f"no actor {to!r} is running")
+        machine.messages.add(Message(UNDELIVERED, told), is_first=is_scxml)
 
     def _compare(self, step: Step, record: StepRecord) -> None:
         """Check that a replayed step equals the recorded one."""
