@@ -1,15 +1,14 @@
 """Collects a contract as a pytest module: one test per scenario, which pytest-bdd runs through rawko's phrases.
 
-Only this module and `bdd_steps` use pytest-bdd; tests/testing/test_pytest_bdd_interface.py checks the interfaces that
-they rely on.
+Only this module, `features` and `bdd_steps` use pytest-bdd; tests/testing/test_pytest_bdd_interface.py checks the
+interfaces that they rely on.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,6 +24,7 @@ from rawko.runtime.bindings_lookup import find_bindings
 from rawko.runtime.errors import BindingsNotFound
 from rawko.testing.coverage.counts import Coverage
 from rawko.testing.errors import ContractBroken, ContractMistake, ContractsUnavailable
+from rawko.testing.features import ENCODING, read_feature
 from rawko.testing.scene import Scene, StepText
 from rawko.testing.steps.book import BOOK
 
@@ -127,14 +127,17 @@ class ContractFile(pytest.Module):
 
         chart = load_chart(self.chart_path, trusted=self.config.getoption("--rawko-trust-code"))
         bindings = self._bindings(chart)
-        feature = _read_feature(self.path)
+        feature = read_feature(self.path)
         module = ModuleType(f"contract_{_python_name(self.path.stem)}")
         module.__file__ = str(self.path)
         members = vars(module)
         members.update((name, value) for name, value in vars(bdd_steps).items() if name.startswith("pytestbdd_"))
         members["rawko_scene"] = _scene_fixture(chart, bindings, feature, self._coverage(chart))
         for number, name in enumerate(feature.scenarios, 1):
-            test = pytest_bdd.scenario(self.path.name, name, features_base_dir=str(self.path.parent))(_empty_scenario())
+            named = pytest_bdd.scenario(
+                self.path.name, name, encoding=ENCODING, features_base_dir=str(self.path.parent)
+            )
+            test = named(_empty_scenario())
             vars(test)["rawko_scenario"] = name
             members[scenario_test_name(number, name)] = test
         return module
@@ -186,40 +189,6 @@ def _scene_fixture(chart: Chart, bindings: Bindings | None, feature: Any, covera
         return Scene(chart, bindings, BOOK, scenarios=scenarios, coverage=coverage)
 
     return rawko_scene
-
-
-def _read_feature(path: Path) -> Any:
-    """The feature as pytest-bdd parses it; its scenarios must have different names.
-
-    Raises:
-        ContractMistake: The file cannot be read, is empty, or has two scenarios of one name (pytest-bdd would run one).
-    """
-    from pytest_bdd import feature as features
-    from pytest_bdd.exceptions import GherkinParseError
-    from pytest_bdd.gherkin_parser import get_gherkin_document
-
-    features.features.pop(str(path.absolute()), None)  # pytest-bdd caches features, even after the file has changed
-    try:
-        names = Counter(_scenario_names(get_gherkin_document(str(path)).feature.children))
-        feature = features.get_feature(str(path.parent), path.name)
-    except GherkinParseError as error:
-        raise ContractMistake(f"{path}: {error}") from error
-    except KeyError:  # raised by the parser for a file without the keyword
-        raise ContractMistake(f"{path}: it has no 'Feature:'") from None
-    twice = [name for name, count in names.items() if count > 1]
-    if twice:
-        raise ContractMistake(f"{path}: two scenarios have the name {twice[0]!r}: names must differ")
-    if not names:
-        raise ContractMistake(f"{path}: it has no scenario")
-    return feature
-
-
-def _scenario_names(children: Sequence[Any]) -> Iterator[str]:
-    for child in children:
-        if getattr(child, "rule", None):
-            yield from _scenario_names(child.rule.children)
-        elif child.scenario:
-            yield child.scenario.name
 
 
 def _empty_scenario() -> Any:

@@ -191,6 +191,32 @@ def test_bindings_come_from_the_caller_a_module_or_the_project(tmp_path: Path) -
             CHART,
             "two scenarios have the name 's'",
         ),
+        ("Feature: f\n  Scenario: s\n", CHART, "door.feature:2: scenario 's' has no step"),
+        (
+            "Feature: f\n  Scenario: s\n    Why.\n    Wen I wait 5 seconds\n    Then state opened is active\n",
+            CHART,
+            "door.feature:4: 'Wen I wait 5 seconds' is read as a description: 'Wen' is no keyword; accepted: 'Given'",
+        ),
+        (
+            "Feature: f\n  Background:\n    given guard is_unlocked is true\n  Scenario: s\n    When I do nothing\n",
+            CHART,
+            "door.feature:3: 'given guard is_unlocked is true' is read as a description: 'given' is no keyword",
+        ),
+        (
+            "Feature: f\n  Rule: r\n    Scenario: s\n      Wen I wait 5 seconds\n",
+            CHART,
+            "door.feature:4: 'Wen I wait 5 seconds' is read as a description",
+        ),
+        (
+            "Feature: f\n  Scenario: s\n    When I wait 5 seconds\n    Wen I wait 5 seconds\n",
+            CHART,
+            "door.feature:4: this line is no step and no keyword; a step begins with Given, When,",
+        ),
+        (
+            "Feature: f\n  Scenario Outline: s\n    When I wait <n> seconds\n    Examples:\n    | n |\n    | 5 | 6 |\n",
+            CHART,
+            "door.feature:6: inconsistent cell count within the table: '| 5 | 6 |'",
+        ),
         (CONTRACT, "statechart: {name: door}", "door.yaml:1"),
         (CONTRACT, "doors: 1", "the key 'statechart' is missing"),
         (CONTRACT, CHART.replace("target: opened", "target: opend"), "did you mean 'opened'?"),
@@ -202,6 +228,20 @@ def test_what_cannot_be_run_is_said(tmp_path: Path, contract: str | None, chart:
     assert said in "\n".join(result.errors)
     assert said in report
     assert "Traceback" not in report
+
+
+def test_a_contract_that_is_not_utf_8_is_said(tmp_path: Path) -> None:
+    path = door(tmp_path, CONTRACT)
+    path.with_suffix(".feature").write_bytes(b"Feature: f\n  Scenario: \xe9\n    When I wait 5 seconds\n")
+    result, report = run(path)
+    assert result.errors == (f"{path.with_suffix('.feature')}:2: byte 0xe9 is not UTF-8; save the file as UTF-8",)
+    assert "Traceback" not in report
+
+
+def test_a_contract_may_begin_with_a_byte_order_mark_and_end_lines_as_on_windows(tmp_path: Path) -> None:
+    path = door(tmp_path, CONTRACT)
+    path.with_suffix(".feature").write_bytes(b"\xef\xbb\xbf" + CONTRACT.replace("\n", "\r\n").encode())
+    assert run(path)[0].exit_code == 0
 
 
 def test_bindings_that_cannot_be_found_are_said(tmp_path: Path) -> None:
