@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rawko.chart.formats.sismic_model import from_statechart as from_statechart
     from rawko.chart.formats.sismic_yaml import to_sismic_yaml as to_sismic_yaml
     from rawko.chart.lint.bindings import BoundNames as BoundNames
+    from rawko.chart.lint.bindings import Taken as Taken
     from rawko.chart.lint.bindings import lint_bindings as lint_bindings
     from rawko.chart.lint.bindings import needed_names as needed_names
     from rawko.chart.lint.linting import lint_chart as lint_chart
@@ -50,6 +51,7 @@ __all__ = [
     "CheckResult",
     "Diagnostic",
     "Lowered",
+    "Taken",
     "chart_schema",
     "check_chart",
     "check_file",
@@ -89,7 +91,7 @@ __getattr__ = lazy_names(
         ),
         "rawko.chart.formats.sismic_model": ("from_statechart",),
         "rawko.chart.formats.sismic_yaml": ("to_sismic_yaml",),
-        "rawko.chart.lint.bindings": ("BoundNames", "lint_bindings", "needed_names"),
+        "rawko.chart.lint.bindings": ("BoundNames", "Taken", "lint_bindings", "needed_names"),
         "rawko.chart.lint.linting": ("lint_chart",),
         "rawko.chart.lint.rules": ("RULES", "has_errors"),
         "rawko.chart.lowering": ("Lowered", "lower", "to_statechart"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 import tomllib
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -18,9 +19,9 @@ from typing import Any
 
 from rawko.chart.definition import Chart
 from rawko.chart.errors import hint, nearest
-from rawko.chart.lint.bindings import BoundNames
+from rawko.chart.lint.bindings import BoundNames, Taken
 from rawko.chart.shipped import shipped_path
-from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.bindings import Bindings, signature_of
 from rawko.interpreter.errors import BindingError
 from rawko.runtime.errors import BindingsNotFound
 from rawko.runtime.fan_out.machine import CHART_FILE
@@ -50,7 +51,6 @@ def find_bindings(chart: Chart, *, module: str | None = None, start: Path | None
 
     Looked up in this order: `module`; the table `[tool.rawko.bindings]` of the nearest pyproject.toml, whose keys are
     chart names, or paths or globs relative to that file; for a shipped chart, the machine named like its file.
-    chart names, or paths or globs relative to that file; for a shipped chart, the machine of its stem.
 
     Args:
         module: Dotted name of a module with a `bindings` (the command line's `--bindings`).
@@ -120,6 +120,7 @@ def load_bindings(
     Raises:
         BindingsNotFound: The module cannot be imported, or has no `bindings`.
     """
+    _refuse_file(module, folder, whose)
     try:
         with _import_path(folder) if importing is None else importing:
             found = importlib.import_module(module)
@@ -131,11 +132,27 @@ def load_bindings(
         if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
             message = f"module {module!r}, named by {whose}, is not found in {folder} or among the installed packages"
             raise BindingsNotFound(message, module=module) from error
-        raise _broken(module, whose, error) from error
+        raise _broken(module, folder, whose, error) from error
     except BindingError as error:
+        if _line_in(folder, error):
+            raise _broken(module, folder, whose, error) from error
         raise BindingsNotFound(f"{error}, named by {whose}", module=module) from error
     except (Exception, SystemExit) as error:  # the module's own code may raise anything, or end the process
-        raise _broken(module, whose, error) from error
+        raise _broken(module, folder, whose, error) from error
+
+
+def _refuse_file(module: str, folder: Path, whose: str) -> None:
+    """Refuse the path of a file, and a name of a module with that of an object, which are no names of modules."""
+    stem = module.partition(":")[0].replace("\\", "/").removesuffix(".py").lstrip("./")
+    name = stem.replace("/", ".")
+    is_file = module.endswith(".py") and not folder.joinpath(*module.split(".")).with_suffix(".py").is_file()
+    if not (is_file or module.startswith(".") or any(mark in module for mark in ":/\\")):
+        return
+    near = folder.joinpath(*name.split("."))
+    is_there = bool(name) and (near.with_suffix(".py").is_file() or (near / "__init__.py").is_file())
+    guess = f" did you mean {name!r}?" if is_there else ""
+    message = f"{module!r}, named by {whose}, is not the name of a module;{guess}"
+    raise BindingsNotFound(f"{message} accepted: a dotted name, as in Python's import", module=module)
 
 
 def _refuse_namesake(found: ModuleType, module: str, folder: Path, whose: str) -> None:
@@ -150,7 +167,7 @@ def _refuse_namesake(found: ModuleType, module: str, folder: Path, whose: str) -
 
 
 def bound_names(bindings: Bindings) -> BoundNames:
-    """The bound names by kind, in the form that `rawko.chart.lint_bindings` takes."""
+    """The bound names, with the arguments of guards and actions, in the form that `rawko.chart.lint_bindings` takes."""
     return BoundNames(
         guards=bindings.names("guard"),
         actions=bindings.names("action"),
@@ -159,12 +176,31 @@ def bound_names(bindings: Bindings) -> BoundNames:
         inputs=bindings.names("input"),
         outputs=bindings.names("output"),
         contexts=bindings.names("context"),
+        taken={(kind, name): _taken(function) for kind, name, function in bindings if kind in ("guard", "action")},
     )
 
 
-def _broken(module: str, whose: str, error: BaseException) -> BindingsNotFound:
-    message = f"module {module!r}, named by {whose}, fails as it is imported: {type(error).__name__}: {error}"
-    return BindingsNotFound(message, module=module)
+def _taken(function: Callable[..., Any]) -> Taken:
+    signature = signature_of(function)
+    return Taken(signature.accepted, signature.required)
+
+
+def _broken(module: str, folder: Path, whose: str, error: BaseException) -> BindingsNotFound:
+    what = str(error) if isinstance(error, BindingError) else f"{type(error).__name__}: {error}"
+    place = "" if isinstance(error, SyntaxError) else _line_in(folder, error)  # a SyntaxError names its own line
+    return BindingsNotFound(
+        f"module {module!r}, named by {whose}, fails as it is imported: {what}{place}", module=module
+    )
+
+
+def _line_in(folder: Path, error: BaseException) -> str:
+    """The innermost line of the folder's own code that an error comes from, as " (lock.py, line 3)"; else ""."""
+    found = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = Path(frame.f_code.co_filename)
+        if file.is_relative_to(folder) and "site-packages" not in file.parts:
+            found = f" ({file.relative_to(folder)}, line {line})"
+    return found
 
 
 @contextmanager

@@ -17,10 +17,11 @@ import pytest
 
 from rawko.chart.definition import Chart
 from rawko.chart.errors import ChartError
+from rawko.chart.lint.bindings import wrong_arguments
 from rawko.chart.parse import load_chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.errors import InterpreterError
-from rawko.runtime.bindings_lookup import find_bindings
+from rawko.runtime.bindings_lookup import bound_names, find_bindings
 from rawko.runtime.errors import BindingsNotFound
 from rawko.testing.coverage.counts import Coverage
 from rawko.testing.errors import ContractBroken, ContractMistake, ContractsUnavailable
@@ -127,6 +128,8 @@ class ContractFile(pytest.Module):
 
         chart = load_chart(self.chart_path, trusted=self.config.getoption("--rawko-trust-code"))
         bindings = self._bindings(chart)
+        if bindings is not None and (wrong := sorted(wrong_arguments(chart, bound_names(bindings)))):
+            raise ContractMistake("\n".join(map(str, wrong)))
         feature = read_feature(self.path)
         module = ModuleType(f"contract_{_python_name(self.path.stem)}")
         module.__file__ = str(self.path)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
-from rawko.chart import RULES, BoundNames, check_text, from_statechart, lint_bindings, lint_chart, parse_chart
+from rawko.chart import RULES, BoundNames, Taken, check_text, from_statechart, lint_bindings, lint_chart, parse_chart
 from tests.chart.test_defects import DEFECTS
 
 
@@ -292,6 +293,30 @@ statechart:
       - {event: E, guard: is_complete, target: b}
     - {name: b, type: final, output: summary}
 """
+
+
+@pytest.mark.parametrize(
+    ("taken", "finding"),
+    [
+        (Taken(frozenset({"name"}), frozenset({"name"})), []),
+        (Taken(None, frozenset()), []),
+        (Taken(frozenset({"name", "old"}), frozenset()), []),
+        (
+            Taken(frozenset({"nam"}), frozenset({"nam"})),
+            ["10:27: wrong-arguments: guard 'has_agent' of the contract of state 'a' does not take 'name'; "
+             "its arguments: 'nam'"],
+        ),
+        (
+            Taken(frozenset({"name", "of"}), frozenset({"of"})),
+            ["10:27: wrong-arguments: guard 'has_agent' of the contract of state 'a' needs 'of'; "
+             "its arguments: 'name', 'of'"],
+        ),
+    ],
+)  # fmt: skip
+def test_arguments_that_a_function_does_not_take(taken: Taken, finding: list[str]) -> None:
+    nothing = Taken(frozenset(), frozenset())
+    bound = replace(BOUND, taken={("guard", "has_agent"): taken, ("action", "count_failure"): nothing})
+    assert [str(one).partition(":")[2] for one in check_text(NAMES, bound=bound).diagnostics] == finding
 
 
 def test_a_chart_whose_names_are_bound_is_clean() -> None:

@@ -195,6 +195,23 @@ def test_check_with_bindings(typed: Typed, rawko: Shell) -> None:
     assert "loc" in unknown.err
 
 
+def test_a_function_that_does_not_take_the_chart_s_arguments_is_told_once_by_every_command(rawko: Shell) -> None:
+    rawko.write("door.yaml", CHART.replace("guard: is_unlocked", "guard: is_unlocked(key=event.key)"))
+    scenario = "  Scenario: {}\n    When I send event OPEN\n"
+    rawko.write("door.feature", "Feature: door\n" + scenario.format("one") + scenario.format("two"))
+    rawko.write(
+        "lock.py",
+        "from rawko import Bindings\nbindings = Bindings()\nprint('imported')\n"
+        "@bindings.guard\ndef is_unlocked(context, event, *, kee):\n    return True\n",
+    )
+    told = ":8:44: wrong-arguments: guard 'is_unlocked' of state 'closed' does not take 'key'; its arguments: 'kee'"
+    checked = rawko("check", "door.yaml", "--bindings", "lock", "--json")
+    assert (checked.code, [one["code"] for one in json.loads(checked.out)["findings"]]) == (1, ["wrong-arguments"])
+    for command, code in (("check", 1), ("test", 2), ("simulate", 2), ("prove", 2), ("paths", 2)):
+        done = rawko(command, "door.yaml", "--bindings", "lock")
+        assert (command, done.code, done.text.count(told)) == (command, code, 1)
+
+
 def test_check_looks_again_after_a_change(rawko: Shell) -> None:
     rawko.write("door.yaml", CHART)
     started = rawko.start("check", ".", "--watch")

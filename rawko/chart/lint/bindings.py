@@ -1,12 +1,14 @@
-"""Rules about a chart and its bindings: every name that the chart uses must be bound, and bindings should be used."""
+"""Rules about a chart and its bindings: every name that the chart uses must be bound, to a function that takes the
+arguments that the chart gives, and bindings should be used.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, islice
 
-from rawko.chart.definition import CallAction, Chart, GuardCall, NamedDelay, Position, SendAction
+from rawko.chart.definition import Arguments, CallAction, Chart, GuardCall, NamedDelay, Position, SendAction
 from rawko.chart.errors import Diagnostic, hint
 from rawko.chart.lint import walk
 from rawko.chart.lint.rules import finding
@@ -15,8 +17,24 @@ MAX_FINDINGS = 100
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """The arguments of a bound function besides context and event: all that it accepts, and those that it requires.
+
+    Attributes:
+        accepted: None: any.
+    """
+
+    accepted: frozenset[str] | None
+    required: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class BoundNames:
-    """The bound names, by kind. Actors include charts that may be invoked."""
+    """The bound names, by kind. Actors include charts that may be invoked.
+
+    Attributes:
+        taken: The arguments of guards and actions, by kind and name; those of other names are not checked.
+    """
 
     guards: frozenset[str] = frozenset()
     actions: frozenset[str] = frozenset()
@@ -25,6 +43,7 @@ class BoundNames:
     inputs: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset()
     contexts: frozenset[str] = frozenset()
+    taken: Mapping[tuple[str, str], Taken] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +53,14 @@ class Needed:
     Attributes:
         kind: "guard", "action", "actor", "delay", "input", "output" or "context".
         where: The element that uses the name, for messages.
+        arguments: What the chart gives to the function.
     """
 
     kind: str
     name: str
     where: str
     position: Position
+    arguments: Arguments = ()
 
 
 def needed_names(chart: Chart) -> Iterator[Needed]:
@@ -74,8 +95,31 @@ def unused_bindings(charts: Iterable[Chart], bound: Iterable[Bound]) -> tuple[Di
 
 
 def lint_bindings(chart: Chart, bound: BoundNames) -> tuple[Diagnostic, ...]:
-    """The names of a chart that are not bound, at most MAX_FINDINGS, sorted by position."""
-    return tuple(sorted(islice(_unbound(chart, bound), MAX_FINDINGS)))
+    """The names of a chart that are not bound, or to a function that does not take the chart's arguments; at most
+    MAX_FINDINGS, sorted by position.
+    """
+    return tuple(sorted(islice(chain(_unbound(chart, bound), wrong_arguments(chart, bound)), MAX_FINDINGS)))
+
+
+def wrong_arguments(chart: Chart, bound: BoundNames) -> Iterator[Diagnostic]:
+    """The calls whose arguments the bound function does not take, or that lack one that it requires."""
+    for needed in needed_names(chart):
+        taken = bound.taken.get((needed.kind, needed.name))
+        if taken is None:
+            continue
+        given = {name for name, _ in needed.arguments}
+        unknown = [] if taken.accepted is None else sorted(given - taken.accepted)
+        missing = sorted(taken.required - given)
+        if unknown or missing:
+            what = f"does not take {_listed(unknown)}" if unknown else f"needs {_listed(missing)}"
+            message = f"{needed.kind} {needed.name!r} of {needed.where} {what}; its arguments: "
+            yield finding(
+                "wrong-arguments", needed.position, message + (_listed(sorted(taken.accepted or ())) or "none")
+            )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
 
 
 def _unbound(chart: Chart, bound: BoundNames) -> Iterator[Diagnostic]:
@@ -90,14 +134,14 @@ def _unbound(chart: Chart, bound: BoundNames) -> Iterator[Diagnostic]:
 def _guards(chart: Chart) -> Iterator[Needed]:
     for used in walk.guards(chart):
         if isinstance(used.guard, GuardCall):
-            yield Needed("guard", used.guard.name, used.where, used.guard.position)
+            yield Needed("guard", used.guard.name, used.where, used.guard.position, used.guard.arguments)
 
 
 def _actions(chart: Chart) -> Iterator[Needed]:
     for done in walk.actions(chart):
         action = done.action
         if isinstance(action, CallAction):
-            yield Needed("action", action.name, done.where, action.position)
+            yield Needed("action", action.name, done.where, action.position, action.arguments)
         elif isinstance(action, SendAction) and isinstance(action.delay, NamedDelay):
             yield Needed("delay", action.delay.name, done.where, action.delay.position)
 
@@ -108,10 +152,10 @@ def _migrations(chart: Chart) -> Iterator[Needed]:
         guards = (move.guard for moves in migration.states.values() for move in moves if move.guard is not None)
         for leaf in (leaf for guard in guards for leaf in walk.leaves(guard)):
             if isinstance(leaf, GuardCall):
-                yield Needed("guard", leaf.name, where, leaf.position)
+                yield Needed("guard", leaf.name, where, leaf.position, leaf.arguments)
         for action in migration.actions:
             if isinstance(action, CallAction):
-                yield Needed("action", action.name, where, action.position)
+                yield Needed("action", action.name, where, action.position, action.arguments)
 
 
 def _state_names(chart: Chart) -> Iterator[Needed]:

@@ -91,6 +91,7 @@ _ROWS: Final[tuple[tuple[str, Severity, When, str], ...]] = (
     ("unbound-input", "error", "bindings", "an invoke's `input` that is not bound"),
     ("unbound-output", "error", "bindings", "an `output` that is not bound"),
     ("unbound-context", "error", "bindings", "the chart's `context` is not bound"),
+    ("wrong-arguments", "error", "bindings", "a guard or an action whose function does not take the chart's arguments"),
     ("unused-binding", "warning", "bindings", "a function that the named module binds, and that no checked chart uses"),
     ("lowered", "warning", "export", "stock sismic behaves differently from the chart"),
 )  # fmt: skip

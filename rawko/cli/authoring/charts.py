@@ -6,6 +6,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from rawko.chart.correcting import correct_chart
 from rawko.chart.definition import Position
 from rawko.chart.errors import ChartFileError, Diagnostic
 from rawko.chart.fragments.files import files_in
-from rawko.chart.lint.bindings import Bound, unused_bindings
+from rawko.chart.lint.bindings import Bound, unused_bindings, wrong_arguments
 from rawko.chart.lint.rules import has_errors
 from rawko.chart.parse import read_text
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file, chart_files
@@ -178,12 +179,27 @@ def bindings_of(chart: Chart, path: Path, module: str | None) -> Any:
 
     try:
         if module is not None:
-            bindings = find_bindings(chart, module=module, start=path.resolve().parent)
+            with redirect_stdout(sys.stderr):  # standard output is that of the command, which may be JSON
+                bindings = find_bindings(chart, module=module, start=path.resolve().parent)
         else:
             shipped = shipped_bindings(chart)
             bindings = None if shipped is None else load_bindings(shipped.module, shipped.folder, shipped.whose)
     except BindingsNotFound as error:
         raise LookupError(str(error)) from error
+    return bindings
+
+
+def usable_bindings(chart: Chart, path: Path, module: str | None) -> Any:
+    """Like `bindings_of`, for commands that call the functions.
+
+    Raises:
+        LookupError: The module cannot be used, or a function does not take the arguments that the chart gives.
+    """
+    from rawko.runtime.bindings_lookup import bound_names
+
+    bindings = bindings_of(chart, path, module)
+    if bindings is not None and (wrong := sorted(wrong_arguments(chart, bound_names(bindings)))):
+        raise LookupError("\n".join(map(str, wrong)))
     return bindings
 
 

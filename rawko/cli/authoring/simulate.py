@@ -33,12 +33,12 @@ _YES: Final = {"y": True, "yes": True, "true": True, "n": False, "no": False, "f
 def simulate_command(path: Path, *, bindings: str | None, records: bool, name: str | None, trusted: bool) -> int:
     """Run a session on standard input and output; the exit code is 2 where the chart cannot be loaded or the session
     not recorded."""
-    from rawko.cli.authoring.charts import bindings_of
+    from rawko.cli.authoring.charts import usable_bindings
 
     try:
         file = chart_file(path)
         chart = load_chart(file, trusted=trusted)
-        session = _Session(lambda guards: Simulation(chart, bindings_of(chart, file, bindings), guards=guards))
+        session = _Session(lambda guards: Simulation(chart, usable_bindings(chart, file, bindings), guards=guards))
     except NoSuchChart as error:
         return complain(str(error))
     except ChartError as error:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from rawko.chart import Chart, ChartError, load_chart
 from rawko.chart.errors import hint
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
-from rawko.cli.authoring.charts import bindings_of
+from rawko.cli.authoring.charts import usable_bindings
 from rawko.cli.interrupts import tidying
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.proving.functions import functions_apart
@@ -61,7 +61,7 @@ def paths_command(
         chart = load_chart(file, trusted=trusted)
         bounds = bounds_beside(file)
         said = NO_BOUNDS if bounds is None else read_bounds(bounds)
-        functions = None if bindings is None else bindings_of(chart, file, bindings)
+        functions = None if bindings is None else usable_bindings(chart, file, bindings)
         system = ControlSystem(chart, said if functions is not None else without_endings(said), functions)
     except (NoSuchChart, ChartError, BoundsError, NotProvable, LookupError) as error:
         return complain(str(error))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from rawko.chart import ChartError, load_chart
 from rawko.chart.errors import nearest
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
-from rawko.cli.authoring.charts import bindings_of
+from rawko.cli.authoring.charts import usable_bindings
 from rawko.cli.interrupts import tidying
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.proving.functions import functions_apart
@@ -105,7 +105,7 @@ def prove_command(
         bounds = bounds or bounds_beside(file)
         said = NO_BOUNDS if bounds is None else read_bounds(bounds)
         is_called = said.context or said.outcomes or said.failures or bindings
-        functions = bindings_of(chart, file, bindings) if is_called else None
+        functions = usable_bindings(chart, file, bindings) if is_called else None
         watching = read_monitors(monitors, chart, bindings=bindings, trusted=trusted)
         system = ControlSystem(chart, said, functions, heard=heard_by(watching))
         permissions = _read_permissions(system, file, asked) if with_permissions else None
