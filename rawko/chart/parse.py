@@ -20,7 +20,7 @@ from rawko.chart.lint.legality import legality
 from rawko.chart.reading.reader import Reader, Unreadable
 from rawko.chart.reading.types import READERS
 from rawko.chart.source.composer import MAX_CHARS, compose, decode
-from rawko.chart.source.nodes import Document
+from rawko.chart.source.nodes import Document, MappingNode, Node, ScalarNode
 from rawko.named_files import is_pipe, near_path
 
 _LARGE = 20_000
@@ -114,6 +114,7 @@ def read_text(path: str | Path) -> str:
 
 def _read(document: Document, reader: Reader) -> Chart | None:
     try:
+        _refuse_foreign(document.root, reader)
         given = reader.element(reader.mapping(document.root, "a mapping with the key 'statechart'"), DOCUMENT)
     except Unreadable:
         return None
@@ -121,6 +122,16 @@ def _read(document: Document, reader: Reader) -> Chart | None:
     if draft is None or "root state" not in draft.values or "name" not in draft.values:
         return None
     return assemble(draft, reader, may_have_code=reader.is_trusted)
+
+
+def _refuse_foreign(root: Node, reader: Reader) -> None:
+    """Refuse machines of other formats with one diagnostic, which names the command that converts them."""
+    if isinstance(root, MappingNode) and "states" in root.entries and "statechart" not in root.entries:
+        message = "a document needs the key 'statechart'; a machine of XState becomes a chart by 'rawko import'"
+        reader.fail("missing-key", root, message)
+    if isinstance(root, ScalarNode) and root.text.startswith(("<scxml", "<?xml")):
+        message = "expected a mapping with the key 'statechart', found XML; SCXML becomes a chart by 'rawko import'"
+        reader.fail("wrong-type", root, message)
 
 
 def _bytes(path: Path, file: str) -> bytes:

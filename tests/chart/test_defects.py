@@ -20,6 +20,8 @@ def states(*lines: str) -> str:
 
 A = "- name: a"
 CODE = "Python code is refused unless the chart is trusted: load it with trusted=True (command line: --trust-code)"
+GUARDS = "accepted, for example: 'is_ready', 'is_above(limit=3)', 'not is_full and has_room(size=event.size)'"
+ACTIONS = "accepted, for example: 'count', 'count(by=event.amount)', '{assign: {total: 0}}'"
 
 DEFECTS: list[tuple[str, str]] = [
     # fragments
@@ -48,6 +50,11 @@ DEFECTS: list[tuple[str, str]] = [
     ("[]", "1:1: wrong-type: expected a mapping with the key 'statechart', found a list"),
     ("{}", "1:1: missing-key: a document needs the key 'statechart', "
            "for example 'statechart: {name: lamp, root state: {name: lamp}}'"),
+    ("{id: t, initial: a, states: {a: {}}}",
+     "1:1: missing-key: a document needs the key 'statechart'; a machine of XState becomes a chart by 'rawko import'"),
+    ("<scxml><state id='a'/></scxml>",
+     "1:1: wrong-type: expected a mapping with the key 'statechart', found XML; "
+     "SCXML becomes a chart by 'rawko import'"),
     ("statechart: 1", "1:13: wrong-type: expected a mapping with 'name' and 'root state', found the number 1"),
     ("statechart: {name: t}", "1:13: missing-key: a statechart needs the key 'root state', "
                               "for example 'root state: {name: lamp}'"),
@@ -208,9 +215,12 @@ DEFECTS: list[tuple[str, str]] = [
     (states(A, "  invoke: {src: f, for each: [1], input: {a: 1}}"),
      "8:39: conflicting-keys: with 'for each', 'input' is the name of a bound function of "
      "(context, event, item, index); without it, each call gets its item"),
+    (HEAD.replace("    initial: a\n", "    type: parallel\n    initial: a\n") + "    - name: a\n",
+     "5:11: invalid-value: unknown value 'parallel'; write 'parallel states' in place of 'states'; "
+     "accepted: 'final', 'shallow history', 'deep history'"),
     # guards, actions, contracts
     (states(A, "  always: {guard: x >= 3, target: a}"),
-     f"8:25: code-not-trusted: guard 'x >= 3' is not an expression over bound names: unexpected '>'. {CODE}"),
+     f"8:25: code-not-trusted: guard 'x >= 3' is not an expression over bound names: unexpected '>'; {GUARDS}. {CODE}"),
     (states(A, "  always: {guard: 'a and', target: a}"),
      "8:29: invalid-expression: guard 'a and': expected the name of a guard, found the end"),
     (states(A, "  always:", "    guard: |", "      a and", "      b)", "    target: a"),
@@ -220,10 +230,10 @@ DEFECTS: list[tuple[str, str]] = [
      "8:23: unknown-state: in_state names 'b', which does not exist; states: 'r', 'a'"),
     (states(A, "  on entry: x = 1"),
      f"8:19: code-not-trusted: action 'x = 1' is not an expression over bound names: "
-     f"expected an action by name, found '='. {CODE}"),
+     f"expected an action by name, found '='; {ACTIONS}. {CODE}"),
     (states(A, "  on entry: print('x')"),
      "8:23: code-not-trusted: action \"print('x')\" is not an expression over bound names: "
-     f"expected a keyword argument 'name=value', found \"'x'\". {CODE}"),
+     f"expected a keyword argument 'name=value', found \"'x'\"; {ACTIONS}. {CODE}"),
     (states(A, "  on entry: [a, 5]"), "8:21: wrong-type: expected the name of an action, found the number 5"),
     (states(A, "  on entry: {assign: {a: 1}, log: x}"),
      "8:17: conflicting-keys: one action has exactly one key, found 2 keys: 'assign', 'log'; "

@@ -49,6 +49,11 @@ T = TypeVar("T")
 ALLOW_CODE = (
     "Python code is refused unless the chart is trusted: load it with trusted=True (command line: --trust-code)"
 )
+_ACCEPTED = {
+    "guard": "'is_ready', 'is_above(limit=3)', 'not is_full and has_room(size=event.size)'",
+    "action": "'count', 'count(by=event.amount)', '{assign: {total: 0}}'",
+}
+"""Examples for messages."""
 
 
 def guard(reader: Reader, node: Node) -> Guard:
@@ -189,7 +194,8 @@ def _expression(reader: Reader, node: ScalarNode, parse: Callable[[str, Locate],
         text = shown(node.text.strip())
         place = locate(error.offset)
         if error.looks_like_code:
-            message = f"{what} {text} is not an expression over bound names: {error.message}. {ALLOW_CODE}"
+            accepted = f"{error.message}; accepted, for example: {_ACCEPTED[what]}"
+            message = f"{what} {text} is not an expression over bound names: {accepted}. {ALLOW_CODE}"
             reader.fail("code-not-trusted", place, message)
         reader.fail("invalid-expression", place, f"{what} {text}: {error.message}")
 

@@ -267,7 +267,18 @@ def one_of(accepted: tuple[str, ...]) -> Callable[[Reader, Node], str]:
     return read
 
 
-state_type = one_of(STATE_TYPES)
+_read_state_type = one_of(STATE_TYPES)
+
+
+def state_type(reader: Reader, node: Node) -> str:
+    """A type of states; that of the other state languages is answered with the key that takes its place."""
+    if isinstance(node, ScalarNode) and node.text == "parallel":
+        accepted = ", ".join(map(shown, STATE_TYPES))
+        message = f"unknown value 'parallel'; write 'parallel states' in place of 'states'; accepted: {accepted}"
+        reader.fail("invalid-value", node, message)
+    return _read_state_type(reader, node)
+
+
 timer_policy = one_of(TIMER_POLICIES)
 restore_policy = one_of(RESTORE_POLICIES)
 error_policy = one_of(ERROR_POLICIES)

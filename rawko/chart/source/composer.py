@@ -106,6 +106,8 @@ def _broken(error: yaml.MarkedYAMLError, file: str) -> ChartSyntaxError:
     mark = error.problem_mark or error.context_mark
     position = Position(file, mark.line + 1, mark.column + 1) if mark else Position(file)
     parts = [part for part in (error.context, error.problem) if part]
+    if parts and mark and (begin := error.context_mark) and begin.line != mark.line:  # an open quote, a missing ":"
+        parts[0] += f" that begins in line {begin.line + 1}"
     return _failure("yaml-syntax", position, "not YAML: " + "; ".join(parts))
 
 

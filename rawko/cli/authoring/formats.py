@@ -29,8 +29,11 @@ def import_command(
     ending."""
     kind = source or _ENDINGS.get(path.suffix.lower(), "")
     if kind not in _IMPORTS:
-        wanted = f"--from {source!r}" if source else f"{path}: the ending {path.suffix!r}"
-        return complain(f"{wanted} is not known; accepted: {', '.join(_IMPORTS)}")
+        accepted = ", ".join(_IMPORTS)
+        if source:
+            return complain(f"--from {source!r} is not known; accepted: {accepted}")
+        endings = ", ".join(_ENDINGS)
+        return complain(f"{path}: the ending {path.suffix!r} is not known; accepted: {endings}; or --from {accepted}")
     if data_model is not None and data_model not in DATA_MODELS:
         return complain(f"--data-model {data_model!r} is not known; accepted: {', '.join(DATA_MODELS)}")
     try:

@@ -98,6 +98,12 @@ def test_every_node_knows_its_place() -> None:
         ("ab\n c: \ud800",
          "f:2:5: control-character: character U+D800 is not allowed in YAML; in a string write it as an escape"),
         ("x: {<<: 5}", "f:1:5: wrong-type: '<<' takes a mapping or a list of mappings"),
+        ("x: 'a\ny: 1\n",
+         "f:3:1: yaml-syntax: not YAML: while scanning a quoted scalar that begins in line 1; "
+         "found unexpected end of stream"),
+        ("x: 1\nlost 1\ny: 2\n",
+         "f:3:1: yaml-syntax: not YAML: while scanning a simple key that begins in line 2; "
+         "could not find expected ':'"),
         ("x: 1\ny: a b: c", "f:2:7: yaml-syntax: not YAML: mapping values are not allowed in this context"),
     ],
 )  # fmt: skip
