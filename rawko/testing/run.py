@@ -171,6 +171,9 @@ def run_contracts(
     return result
 
 
+_NO_PATH = ("[", "::")
+"""What no path may hold: pytest would end with an error of its own, and run no contract at all."""
+
 _WARNINGS = ("PytestDeprecationWarning", "PytestAssertRewriteWarning", "PytestConfigWarning")
 """Warnings to ignore. rawko is already imported, so pytest cannot rewrite its asserts and does not need to. The
 project's configuration may name plugins that are not loaded here, and may turn warnings into errors."""
@@ -201,6 +204,10 @@ def _features(charts: Sequence[str | Path]) -> tuple[list[Path], list[str]]:
             errors.append(f"{chart}: it has no contract; expected {feature}")
         elif chart_beside(feature) is None:
             errors.append(f"{chart}: it is not a chart: the key 'statechart' is missing")
+        elif mark := next((mark for mark in _NO_PATH if mark in str(feature.absolute())), ""):
+            errors.append(
+                f"{feature.absolute()}: pytest takes {mark!r} in a path for a part of a test's name; rename it"
+            )
         else:
             features.append(feature.absolute())
     return list(dict.fromkeys(features)), errors

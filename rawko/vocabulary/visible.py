@@ -8,6 +8,7 @@ explicit controls, emoji with their joiners and selectors.
     visible_line  one line: newlines and tabs become `\\n` and `\\t`, because a newline could forge another line
     exact         as `visible`, and escapes characters that look like ASCII: for commands and calls to be approved
     exact_line    as `visible_line`, and exact
+    visible_html  as `visible`, as text or an attribute of an HTML page
     visible_json  a value as one line of JSON; the escapes are JSON's own, so the value stays the same
     VisibleStream text that arrives in pieces, cut anywhere
 """
@@ -52,6 +53,13 @@ def visible(text: str) -> str:
 def visible_line(text: str) -> str:
     """Like `visible`, in one line."""
     return _one_line(_shown(text))
+
+
+def visible_html(text: str) -> str:
+    """Like `visible`, as text or a quoted attribute of an HTML page."""
+    from html import escape  # not at the top: most starts of rawko write no page
+
+    return escape(visible(text))
 
 
 def exact(text: str) -> str:

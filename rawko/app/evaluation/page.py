@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from html import escape
 from typing import Any, Final
 
 from rawko.app.evaluation.evaluation import Evaluation
 from rawko.app.evaluation.results import Attempt, TaskFinding, summed
+from rawko.vocabulary.visible import visible_html
 
 _MOST_STATES: Final = 12
 """Most states that are named per task; those that were entered most often come first."""
@@ -36,15 +36,15 @@ def evaluation_page(evaluation: Evaluation) -> str:
     agents = sorted({task.file.agent or evaluation.agent or "all agents" for task in evaluation.tasks})
     about = (notes.id if notes else "", *agents, evaluation.settings.model, _money(every["cost_usd"]))
     told = f"Evaluation {', '.join(filter(None, about))}"
-    stopped = f"<p class='failed'>Stopped, {len(evaluation.open_attempts)} left: {escape(evaluation.stopped)}</p>"
+    stopped = f"<p class='failed'>Stopped, {len(evaluation.open_attempts)} left: {visible_html(evaluation.stopped)}</p>"
     attempts = sorted(evaluation.done.values(), key=lambda one: (one.task, one.number))
     return "\n".join(
         [
             "<!doctype html>",
             '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
             "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-            f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
-            f"<h1>{escape(title)}</h1><p class='dim'>{escape(told)}</p>",
+            f"<title>{visible_html(title)}</title><style>{_STYLE}</style></head><body>",
+            f"<h1>{visible_html(title)}</h1><p class='dim'>{visible_html(told)}</p>",
             stopped if evaluation.stopped else "",
             _table(_HEADS, (_task_row(one, evaluation.attempts) for one in findings)),
             "<h2>Attempts</h2>",
@@ -76,7 +76,7 @@ def _right(head: str) -> str:
 def _task_row(found: TaskFinding, attempts: int) -> str:
     last = found.pass_at.get(attempts)
     cells = [
-        escape(found.task),
+        visible_html(found.task),
         f"<span class='bar'><meter max='{max(found.attempts, 1)}' value='{found.passed}'></meter> "
         f"{found.passed}/{found.attempts}</span>",
         f"{found.pass_at[1]:.0%}" if found.attempts else "",
@@ -92,28 +92,28 @@ def _task_row(found: TaskFinding, attempts: int) -> str:
 def _details(found: TaskFinding) -> str:
     often = sorted(found.states.items(), key=lambda one: (-one[1], one[0]))
     more = f" <span class='dim'>and {len(often) - _MOST_STATES} more</span>" if len(often) > _MOST_STATES else ""
-    states = ", ".join(f"{escape(name)} {count}" for name, count in often[:_MOST_STATES])
-    told = [f"not held {count}×: <code>{escape(name)}</code>" for name, count in found.failed.items()]
-    told += [f"monitor {escape(name)}: {count}×" for name, count in found.violated.items()]
+    states = ", ".join(f"{visible_html(name)} {count}" for name, count in often[:_MOST_STATES])
+    told = [f"not held {count}×: <code>{visible_html(name)}</code>" for name, count in found.failed.items()]
+    told += [f"monitor {visible_html(name)}: {count}×" for name, count in found.violated.items()]
     lines = "".join(f"<div class='failed'>{one}</div>" for one in told)
     return f"{lines}<details><summary>{len(often)} states</summary>{states}{more}</details>"
 
 
 def _attempt_row(one: Attempt) -> str:
     checks = "".join(
-        f"<li class='{_word(check.held)}'><code>{escape(check.title)}</code>: {escape(check.found)}</li>"
+        f"<li class='{_word(check.held)}'><code>{visible_html(check.title)}</code>: {visible_html(check.found)}</li>"
         for check in one.checks
     )
-    problem = f"<div class='dim'>{escape(one.problem)}</div>" if one.problem else ""
+    problem = f"<div class='dim'>{visible_html(one.problem)}</div>" if one.problem else ""
     cells = [
-        escape(f"{one.task}-{one.number}"),
+        visible_html(f"{one.task}-{one.number}"),
         f"<span class='{_word(one.passed)}'>{_word(one.passed)}</span>",
-        escape(one.outcome),
+        visible_html(one.outcome),
         f"{one.duration_ms / 1000:.1f} s",
         str(one.iterations),
         f"{one.usage.total_tokens:,}",
         _money(one.cost_usd),
-        f"<code>{escape(one.run)}</code>{problem}<ul>{checks}</ul>",
+        f"<code>{visible_html(one.run)}</code>{problem}<ul>{checks}</ul>",
     ]
     return _row(_ATTEMPT_HEADS, cells)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 from xml.etree import ElementTree as ET
@@ -11,6 +12,7 @@ from rawko.proving.reports.steps import numbered_steps
 from rawko.proving.system import ControlSystem
 
 _ELEMENTS: Final = {Verdict.REFUTED: "failure", Verdict.UNDETERMINED: "error", Verdict.VOID: "skipped"}
+_NOT_XML: Final = re.compile("[^\t\n\x20-\x7e\xa1-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(system: ControlSystem, findings: Sequence[Finding]) -> str:
@@ -38,5 +40,5 @@ def junit(system: ControlSystem, findings: Sequence[Finding]) -> str:
 
 
 def clean(text: str) -> str:
-    """The text without characters that XML cannot contain."""
-    return "".join(c if c in "\n\t" or (c.isprintable() and c.isascii()) or ord(c) > 0xA0 else "?" for c in text)
+    """The text without characters that XML cannot contain, among them the bytes of a file name that are no UTF-8."""
+    return _NOT_XML.sub("?", text)

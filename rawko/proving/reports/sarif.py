@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Any, Final
@@ -70,5 +71,8 @@ def _places(system: ControlSystem, finding: Finding, steps: Sequence[StepText]) 
 def _location(place: Position) -> dict[str, Any]:
     region = {"startLine": max(place.line, 1), "startColumn": max(place.column, 1)}
     return {
-        "physicalLocation": {"artifactLocation": {"uri": quote(PurePath(place.file).as_posix())}, "region": region},
+        "physicalLocation": {
+            "artifactLocation": {"uri": quote(os.fsencode(PurePath(place.file).as_posix()))},
+            "region": region,
+        },
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +13,7 @@ from rawko.render.errors import RenderError
 from rawko.testing.coverage.counts import Coverage, Share
 from rawko.testing.coverage.drawing import coverage_options
 from rawko.testing.coverage.table import MEASURES, missing_lines
+from rawko.vocabulary.visible import visible_html
 
 if TYPE_CHECKING:
     from rawko.testing.run import ContractResult, ScenarioResult
@@ -40,9 +40,9 @@ def page(result: ContractResult) -> str:
             '<meta name="viewport" content="width=device-width">',
             "<meta http-equiv='Content-Security-Policy' "
             "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">",
-            f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
-            f"<h1 class='{'failed' if failed else 'passed'}'>{escape(title)}</h1>",
-            *(f"<pre class='failed'>{escape(error)}</pre>" for error in result.errors),
+            f"<title>{visible_html(title)}</title><style>{_STYLE}</style></head><body>",
+            f"<h1 class='{'failed' if failed else 'passed'}'>{visible_html(title)}</h1>",
+            *(f"<pre class='failed'>{visible_html(error)}</pre>" for error in result.errors),
             _overview(result.coverage),
             *(_chart(number, one, result.scenarios) for number, one in enumerate(result.coverage)),
             "</body></html>\n",
@@ -53,7 +53,7 @@ def page(result: ContractResult) -> str:
 def _overview(coverage: Sequence[Coverage]) -> str:
     heads = "".join(f"<th>{head}</th>" for head in ("chart", *MEASURES))
     rows = "".join(
-        f"<tr><td><a href='#chart{number}'>{escape(one.chart.name)}</a></td>"
+        f"<tr><td><a href='#chart{number}'>{visible_html(one.chart.name)}</a></td>"
         + "".join(f"<td>{_meter(share)}</td>" for share in one.shares)
         + "</tr>"
         for number, one in enumerate(coverage)
@@ -68,10 +68,10 @@ def _meter(share: Share) -> str:
 def _chart(number: int, one: Coverage, scenarios: Iterable[ScenarioResult]) -> str:
     feature = Path(one.chart.file).with_suffix(".feature").resolve()
     own = [each for each in scenarios if Path(each.feature).resolve() == feature]
-    missing = "".join(f"<li><code>{escape(line)}</code></li>" for line in missing_lines(one))
-    file = f"<span class='dim'>{escape(one.chart.file)}</span>"
+    missing = "".join(f"<li><code>{visible_html(line)}</code></li>" for line in missing_lines(one))
+    file = f"<span class='dim'>{visible_html(one.chart.file)}</span>"
     return (
-        f"<h2 id='chart{number}'>{escape(one.chart.name)} {file}</h2>{_drawing(one)}"
+        f"<h2 id='chart{number}'>{visible_html(one.chart.name)} {file}</h2>{_drawing(one)}"
         + (f"<h3>Never reached</h3><ul>{missing}</ul>" if missing else "<p class='passed'>All of it is reached.</p>")
         + f"<h3>Scenarios</h3><ul>{''.join(map(_scenario, own))}</ul>"
     )
@@ -82,15 +82,15 @@ def _drawing(one: Coverage) -> str:
     try:
         svg = draw(one.chart, ".svg", coverage_options(one))
     except RenderError as error:
-        return f"<p class='dim'>not drawn: {escape(str(error))}</p>"
+        return f"<p class='dim'>not drawn: {visible_html(str(error))}</p>"
     data = b64encode(str(svg).encode()).decode()
     text = f"{one.chart.name}: visited states and transitions are lit"
-    return f"<div class='wide'><img alt='{escape(text, quote=True)}' src='data:image/svg+xml;base64,{data}'></div>"
+    return f"<div class='wide'><img alt='{visible_html(text)}' src='data:image/svg+xml;base64,{data}'></div>"
 
 
 def _scenario(one: ScenarioResult) -> str:
     mark = _MARKS.get(one.outcome, "–")
-    name = f"<span class='{escape(one.outcome)}'>{mark}</span> {escape(one.scenario)}"
+    name = f"<span class='{visible_html(one.outcome)}'>{mark}</span> {visible_html(one.scenario)}"
     if not one.text:
         return f"<li>{name}</li>"
-    return f"<li><details open><summary>{name}</summary><pre>{escape(one.text)}</pre></details></li>"
+    return f"<li><details open><summary>{name}</summary><pre>{visible_html(one.text)}</pre></details></li>"

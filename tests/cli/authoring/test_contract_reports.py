@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from base64 import b64decode
 from xml.etree import ElementTree as ET
@@ -143,3 +144,31 @@ def test_the_page_draws_what_is_reached_names_the_rest_and_runs_nothing(fetcher:
     assert "<th>decisions</th>" in found and "decision of &#x27;idle&#x27;" not in found
     assert "guard &#x27;is_late&#x27; was never true" in found
     assert "actor &#x27;page&#x27; never failed" in found
+
+
+def test_names_that_hide_or_are_no_utf8_are_shown_as_escapes_in_every_report(rawko: Shell) -> None:
+    name = os.fsdecode(b"d\xff\x1b]0;x\x07\xe2\x80\xae")
+    rawko.write(f"{name}.yaml", CHART)
+    rawko.write(f"{name}.feature", CONTRACT.replace("Feature: fetcher", "Feature: \u202ethe\x1b[2J"))
+    done = rawko("test", f"{name}.yaml", "--junit", "report.xml", "--html", "page.html")
+    assert (done.code, done.err.count("Traceback")) == (0, 0), done.err
+    page = (rawko.folder / "page.html").read_text("utf-8")
+    assert not {"\x1b", "\u202e", "\x07"} & set(page)
+    assert r"d\udcff\x1b]0;x\x07\u202e.yaml" in page
+    ET.parse(rawko.folder / "report.xml")
+    proved = rawko("prove", f"{name}.yaml", "--sarif", "out.sarif", "--junit", "proof.xml")
+    assert "Traceback" not in proved.err, proved.err
+    assert "%FF" in (rawko.folder / "out.sarif").read_text("utf-8")
+    ET.parse(rawko.folder / "proof.xml")
+
+
+@pytest.mark.parametrize("name", ["d[1]", "\x1b[2J", "d::x"])
+def test_a_path_that_pytest_cannot_take_stops_no_other_contract(rawko: Shell, name: str) -> None:
+    for stem in (name, "other"):
+        rawko.write(f"{stem}.yaml", CHART)
+        rawko.write(f"{stem}.feature", CONTRACT)
+    done = rawko("test", ".")
+    assert done.code == 2
+    assert "for a part of a test's name; rename it" in done.err + done.out
+    assert "\x1b" not in done.err + done.out
+    assert "ok      it fetches" in done.out + done.err
