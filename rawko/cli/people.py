@@ -9,11 +9,13 @@ import sys
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rawko.app.views.offered_rule import offered_rule
 from rawko.cli.fitting import fitted
+from rawko.cli.live.stopping import continuing
 from rawko.cli.output import Painter, exact, exact_line, visible, visible_line
 from rawko.cli.summary import diff_style
 from rawko.machines.agent_loop.error_contexts import SHOWN_LINES
@@ -91,8 +93,10 @@ class TerminalPeople:
             prompt = _PROMPTS["rule" if rule else _kind(question)].format(agent=visible(question.agent) or "you")
             if is_cut:
                 prompt = prompt.replace("Allow it? ", _VIEW_TOO)
-            print(f"{fitted(prompt.rstrip(), sys.stderr)} ", end="", file=sys.stderr, flush=True)
-            line = await self._whole_line() if question.kind == "message" else await self._line()
+            asked = partial(print, f"{fitted(prompt.rstrip(), sys.stderr)} ", end="", file=sys.stderr, flush=True)
+            asked()
+            with continuing(asked, sys.stderr):
+                line = await self._whole_line() if question.kind == "message" else await self._line()
             if line is None:
                 print(file=sys.stderr)
                 return None

@@ -87,6 +87,7 @@ def test_trust_for_one_command_is_not_kept(rawko: Shell, typed: Typed) -> None:
 
 def test_nobody_is_asked_where_there_is_nothing_to_ask(rawko: Shell, typed: Typed) -> None:
     assert "asks for nothing that needs trust" in typed("trust").out
+    assert typed("trust", "--json").report["items"] == []
     rawko.write(".rawko/config.yaml", "rules: [deny bash]\n")
     with Terminal(rawko, "trust") as terminal:
         terminal.wait_for("asks for nothing that needs trust")

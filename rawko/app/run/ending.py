@@ -51,7 +51,8 @@ def unused_replies(actor: Actor, provider: Provider, settings: Settings) -> tupl
     unused = getattr(provider, "unused", None)
     if actor.interpreter.final and unused is not None and (left := unused()):
         what = "cassette" if settings.provider == "cassette" else "scenario"
-        return (f"the {what} has {len(left)} replies that nobody asked for, the first: {left[0]}",)
+        replies = f"{len(left)} replies" if len(left) > 1 else "1 reply"
+        return (f"the {what} has {replies} that nobody asked for, the first: {left[0]}",)
     return ()
 
 

@@ -20,6 +20,7 @@ from rawko.cli.live.footer import Footer, terminal_size
 from rawko.cli.live.markdown import Blocks, rendered
 from rawko.cli.live.plain import LiveOutput
 from rawko.cli.live.status import narrowed, status_line
+from rawko.cli.live.stopping import is_foreground, stopping
 from rawko.cli.live.wrapping import cells, wrapped
 from rawko.runtime.inspection import InspectionEvent
 from rawko.vocabulary.usage import Usage
@@ -77,7 +78,8 @@ class LiveScreen(LiveOutput):
         self._is_moving = True
         self._timer = asyncio.get_running_loop().call_later(PERIOD_S, self._tick)
         try:
-            yield
+            with stopping(self._clear_footer):
+                yield
         finally:
             self._is_moving = False
             self._timer.cancel()
@@ -94,10 +96,13 @@ class LiveScreen(LiveOutput):
             self._pauses -= 1
 
     def draw(self) -> None:
-        """Redraw the bottom lines once."""
-        if self._is_moving and not self._pauses:
+        """Redraw the bottom lines once, unless the terminal belongs to another job: the shell, after `bg`."""
+        if self._is_moving and not self._pauses and is_foreground(self._stream):
             columns, rows = terminal_size(self._stream)
             self._footer.draw(self._bottom(columns, rows), columns)
+
+    def _clear_footer(self) -> None:
+        self._footer.clear(terminal_size(self._stream)[0])
 
     def _tick(self) -> None:
         self._frame += 1
@@ -164,7 +169,7 @@ class LiveScreen(LiveOutput):
             self._arriving = VisibleStream()
             self._has_block = False
         self._end_thinking()
-        self._footer.clear(terminal_size(self._stream)[0])
+        self._clear_footer()
 
     def _fitted(self, line: str) -> str:
         return wrapped(line, terminal_size(self._stream)[0])

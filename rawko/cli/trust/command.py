@@ -27,7 +27,7 @@ def trust_command(folder: Path | None, *, shows: bool, revokes: bool, as_json: b
             return _revoke(root)
         project = Project(root, person())
         items = tuple(asked_by(project))
-        if shows:
+        if shows or (as_json and not items):
             return _show(root, items, as_json=as_json)
         if not items:
             print(visible_line(f"the project in {str(root)!r} asks for nothing that needs trust"))

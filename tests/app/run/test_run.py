@@ -248,7 +248,7 @@ async def test_an_observer_sees_every_step_in_order(place: Place) -> None:
 async def test_replies_that_nobody_asked_for_are_noted(place: Place) -> None:
     report = await place.report(DONE, says("developer", text="Never."))
     (note,) = report.notes
-    assert note.startswith("the scenario has 1 replies that nobody asked for, the first: ")
+    assert note.startswith("the scenario has 1 reply that nobody asked for, the first: ")
 
 
 async def test_two_runs_in_one_workspace_at_once(place: Place, tmp_path: Path) -> None:

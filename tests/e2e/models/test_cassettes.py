@@ -153,9 +153,7 @@ def test_answers_that_nobody_asks_for_are_told(typed: Typed, rawko: Shell, tape:
     tape.write_text(text + text[text.index("---\nexchange: 1") :].replace("exchange: 1", "exchange: 2"), "utf-8")
     played = typed(*ALONE, "--cassette", str(tape))
     assert played.report["summary"] == "A"
-    assert played.report["notes"] == [
-        f"the cassette has 1 replies that nobody asked for, the first: {tape}: exchange 2"
-    ]
+    assert played.report["notes"] == [f"the cassette has 1 reply that nobody asked for, the first: {tape}: exchange 2"]
 
 
 def test_a_cassette_in_the_workspace_is_no_work_of_the_agent(typed: Typed, rawko: Shell) -> None:
