@@ -1,7 +1,8 @@
 """The repository of a task: parses what a person names, and clones it on a worker.
 
 A submitted repository may be hostile, and so is its clone: git runs none of its hooks, fetches no submodule, uses only
-https, ssh, git and local folders, and never asks for a password. What the repository requests of rawko needs trust, as
+https, ssh, git and local folders, and never asks for a password. In the submitter's own folder git also fetches nothing
+and runs no filter that the folder's own configuration names. What the repository requests of rawko needs trust, as
 always.
 """
 
@@ -12,7 +13,7 @@ import re
 import secrets
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -29,6 +30,12 @@ _SAFE: Final = (
     *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never"),
     *("-c", "submodule.recurse=false", "-c", "init.templateDir="),
 )
+_IN_PLACE: Final = {
+    "GIT_ALLOW_PROTOCOL": "none",  # a repository that lacks objects would fetch them with programs of its own choice
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
+_FILTERS: Final = r"^filter\..*\.(clean|smudge|process|required)$"
 _CLONE_S: Final = 1800
 _WORDS: Final = 600
 _ACCEPTED: Final = "accepted: a folder with a git repository, https://…, ssh://… or USER@HOST:PATH, each with @REV"
@@ -82,13 +89,13 @@ def _of_url(text: str) -> Repository:
 def _of_folder(path: Path, revision: str) -> Repository:
     path = path.resolve()
     revision = _checked(revision) or "HEAD"
-    commit = _git("-C", str(path), "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", timeout_s=60)
+    commit = _git_in(path, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
     if commit.returncode != 0:
-        inside = _git("-C", str(path), "rev-parse", "--git-dir", timeout_s=60)
+        inside = _git_in(path, "rev-parse", "--git-dir")
         if inside.returncode != 0:
             raise FleetError(f"--repo: {str(path)!r} is no git repository ({_told(inside)}); {_ACCEPTED}")
         raise FleetError(f"--repo: {str(path)!r} has no commit {revision!r}")
-    top = _git("-C", str(path), "rev-parse", "--show-toplevel", timeout_s=60).stdout.strip()
+    top = _git_in(path, "rev-parse", "--show-toplevel").stdout.strip()
     return Repository(top or str(path), commit.stdout.strip())
 
 
@@ -107,8 +114,25 @@ def uncommitted(repository: Repository) -> int:
     """The number of files of a local repository that a clone would not contain as they are now; 0 for a URL."""
     if not repository.address.startswith("/"):
         return 0
-    done = _git("-C", repository.address, "--no-optional-locks", "status", "--porcelain", timeout_s=60)
+    folder = Path(repository.address)
+    off = dict(_without_filters(folder))
+    numbered = {
+        f"GIT_CONFIG_{word}_{number}": text
+        for number, setting in enumerate(off.items())
+        for word, text in zip(("KEY", "VALUE"), setting, strict=True)
+    }
+    environ = {"GIT_CONFIG_COUNT": str(len(off)), **numbered}
+    done = _git_in(folder, "status", "--porcelain", "--ignore-submodules=dirty", environ=environ)
     return len(done.stdout.splitlines()) if done.returncode == 0 else 0
+
+
+def _without_filters(folder: Path) -> Iterator[tuple[str, str]]:
+    """Settings that turn off the filters of a repository's own configuration; those of the user stay."""
+    told = _git_in(folder, "config", "--null", "--show-scope", "--get-regexp", _FILTERS).stdout.split("\0")
+    for scope, setting in zip(told[::2], told[1::2], strict=False):
+        if scope in ("local", "worktree"):
+            name = setting.partition("\n")[0]
+            yield name, "false" if name.endswith(".required") else ""
 
 
 def make_workspace(repository: Repository, workspace: Path) -> None:
@@ -161,7 +185,12 @@ def _environ() -> Mapping[str, str]:
     return {**own, "LC_ALL": "C", "GIT_ASKPASS": "true", "GIT_LFS_SKIP_SMUDGE": "1"}
 
 
-def _git(*words: str, timeout_s: int) -> subprocess.CompletedProcess[str]:
+def _git_in(folder: Path, *words: str, environ: Mapping[str, str] = _IN_PLACE) -> subprocess.CompletedProcess[str]:
+    """git in a folder of the submitter, which it only looks at."""
+    return _git("-C", str(folder), *words, timeout_s=60, environ={**_IN_PLACE, **environ})
+
+
+def _git(*words: str, timeout_s: int, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             ["git", *_SAFE, *words],
@@ -170,7 +199,7 @@ def _git(*words: str, timeout_s: int) -> subprocess.CompletedProcess[str]:
             text=True,
             errors="replace",
             check=False,
-            env=_environ(),
+            env={**_environ(), **(environ or {})},
             timeout=timeout_s,
         )
     except FileNotFoundError as error:

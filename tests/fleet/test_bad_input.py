@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
@@ -11,7 +12,7 @@ import pytest
 from sqlalchemy import make_url
 
 from rawko.fleet.errors import FleetError
-from rawko.fleet.repositories import make_workspace, parse_repository
+from rawko.fleet.repositories import make_workspace, parse_repository, uncommitted
 from rawko.fleet.task import Repository
 from tests.cli.shell import call, says
 from tests.fleet.bed import Bed, repository
@@ -183,6 +184,33 @@ def test_a_clone_runs_nothing_of_its_repository(tmp_path: Path) -> None:
     make_workspace(origin, tmp_path / "clone")
     assert (tmp_path / "clone" / "a").read_text() == "a\n"
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_folder_is_looked_at_without_running_what_its_configuration_names(tmp_path: Path) -> None:
+    origin = repository(tmp_path / "origin", {"a": "a\n", "b": "b\n", ".gitattributes": "a filter=x=y\nb filter=p\n"})
+    folder, mark = Path(origin.address), tmp_path / "ran"
+    settings = {
+        "filter.x=y.clean": f"touch {mark}; cat",
+        "filter.p.process": f"touch {mark}",
+        "filter.p.required": "true",
+        "remote.origin.url": str(folder),
+        "remote.origin.promisor": "true",
+        "remote.origin.uploadpack": f"touch {mark}; git-upload-pack",
+        "core.fsmonitor": f"touch {mark}; false",
+        "extensions.partialClone": "origin",
+        "core.repositoryFormatVersion": "1",
+    }
+    for name, value in settings.items():
+        subprocess.run(["git", "-C", str(folder), "config", name, value], check=True)
+    for name in ("a", "b"):
+        (folder / name).write_text("c\n")  # of the same size: git has to read it
+        os.utime(folder / name, (1, 1))
+    assert parse_repository("origin", tmp_path).revision == origin.revision
+    assert uncommitted(origin) == 2
+    (folder / ".git" / "objects" / origin.revision[:2] / origin.revision[2:]).unlink()
+    with pytest.raises(FleetError, match="no commit"):
+        parse_repository("origin", tmp_path)
+    assert not mark.exists()
 
 
 def test_a_batch_tells_all_its_defects_and_queues_nothing(bed: Bed) -> None:
