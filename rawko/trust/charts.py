@@ -24,8 +24,12 @@ if TYPE_CHECKING:
 
 APPROVING: Final = frozenset({"approve_call", "approval"})
 """The action that records a person's approval in the machine, and the field that holds it."""
-ACTING: Final = frozenset({"check_evidence", "check_files", "run_lane", "adopt_lane", "take_back"})
+APPROVAL: Final = "APPROVE"
+"""The event by which a person approves, of agents and of races; a chart could send it to an agent that it runs."""
+ACTING: Final = frozenset({"check_evidence", "check_files", "run_lane", "bring_in", "adopt_lane", "take_back"})
 """Actors whose input, which a chart may write down, is a command that runs or files that change without a question."""
+TOOL: Final = ("execute_tool", "execute_tool_input")
+"""The actor whose input holds a person's approval of a call, and rawko's function that makes this input."""
 
 
 def project_chart(project: Project, name: str) -> Chart | None:
@@ -85,10 +89,25 @@ def _own_chart_items(project: Project, names: Iterable[str]) -> Iterator[Item]:
 
 
 def approves(chart: Chart) -> bool:
-    """Whether a chart uses the action or the field that approves tool calls."""
-    from rawko.chart.canonical import canonical
+    """Whether a chart can approve tool calls.
 
-    return _holds(canonical(chart))
+    It can by rawko's action or field, by sending a person's event to an agent, and by an input of its own for a tool:
+    `for each` takes it from any data, such as the parameters of the agent's file.
+    """
+    from rawko.chart.canonical import canonical
+    from rawko.chart.definition import SendAction
+    from rawko.chart.lint.walk import actions
+
+    actor, own_input = TOOL
+    return (
+        _holds(canonical(chart))
+        or any(isinstance(use.action, SendAction) and use.action.event == APPROVAL for use in actions(chart))
+        or any(
+            one.src == actor and (one.input != own_input or one.for_each is not None)
+            for state in chart.states.values()
+            for one in state.invoke
+        )
+    )
 
 
 def acts(chart: Chart) -> bool:

@@ -317,6 +317,7 @@ COMMANDS = "{demands: [{check: touch ../run}], known: [], snapshot: null}"
         ("check_evidence", COMMANDS),
         ("run_lane", "{lane: a, agent: developer, task: Work, setup: touch ../run}"),
         ("adopt_lane", "{run: r}"),
+        ("bring_in", "{run: r, back: {base: {tree: a, commit: b}, theirs: {tree: a, commit: b}}}"),
         ("take_back", "{before: {tree: a, commit: b}, after: {tree: a, commit: b}}"),
     ],
 )
