@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import URL, create_engine, text
 
+from rawko.fleet.calls.attempts import MAX_FAILURES, MAX_TAKEOVERS
 from rawko.fleet.engine import QueueLimits
 from rawko.fleet.errors import FleetError
-from rawko.fleet.fleet import MAX_FAILURES, MAX_TAKEOVERS, Fleet
+from rawko.fleet.fleet import Fleet
 from rawko.fleet.releases import own_release
 from rawko.fleet.task import FleetTask
 from tests.fleet.databases import fresh_database

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-from rawko.fleet.fleet import MAX_TAKEOVERS
+from rawko.fleet.calls.attempts import MAX_TAKEOVERS
 from rawko.fleet.working.loop import pace_s
 from tests.cli.shell import call, says
 from tests.fleet.bed import PATIENCE_S, Bed

@@ -14,8 +14,9 @@ from rawko.cli.output import Painter, complain, visible_json, visible_line
 from rawko.vocabulary.budget import duration_ms
 
 if TYPE_CHECKING:
+    from rawko.fleet.calls.queues import QueueState
     from rawko.fleet.engine import QueueLimits
-    from rawko.fleet.fleet import Fleet, QueueState
+    from rawko.fleet.fleet import Fleet
 
 _COLUMNS: Final = (
     Column("queue", 20),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rawko.app.views.words import call_words, line
-from rawko.fleet.fleet import QueueState
+from rawko.fleet.calls.queues import QueueState
 from rawko.fleet.listing import place_of
 from rawko.fleet.records import TaskRecord
 

@@ -1,0 +1,96 @@
+"""Ends claims: a run has ended, rests, or is given back to be continued elsewhere. Queue and record change together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection
+
+from rawko.fleet import records
+from rawko.fleet.calls.attempts import failed, is_hopeless
+from rawko.fleet.calls.base import FleetCalls
+from rawko.fleet.engine import Claim
+from rawko.fleet.records import State, TaskRecord
+
+
+class Ending(FleetCalls):
+    """The calls of workers that are done with a run, for now or for good."""
+
+    def end(self, claim: Claim, worker: str, *, state: State, outcome: str, **told: Any) -> bool:
+        """Record that a run has ended, asks a question, or cannot be done; False if another worker has it by now.
+
+        Args:
+            told: `report`, `reason`, `steps`.
+        """
+        with self._written() as connection:
+            task = self._own(connection, claim, worker)
+            if task is None or not self._engine.release(claim, is_done=True, within=connection):
+                return False
+            values = {"state": state, "outcome": outcome, "worker": None, "failures": 0, "takeovers": 0}
+            records.change(connection, claim.run, **values, **told)
+            if state == "ended" and task.is_actor:
+                records.delete_all_letters(connection, claim.run)
+        return True
+
+    def release_resting(self, claim: Claim, worker: str, wait_s: float | None, **told: Any) -> bool:
+        """Release an idle actor: an event that is sent to it, or its next timer, queues it again; otherwise as `end`.
+
+        Args:
+            wait_s: Seconds until its next timer; None if it has none.
+        """
+        with self._written() as connection:
+            if self._own(connection, claim, worker) is None:
+                return False
+            has_letters = bool(records.letters_for(connection, [claim.run]))
+            is_done = wait_s is None and not has_letters
+            delay_s = 0.0 if has_letters or wait_s is None else wait_s
+            if not self._engine.release(claim, is_done=is_done, delay_s=delay_s, within=connection):
+                return False
+            state = "queued" if has_letters else "waiting"
+            values = {"state": state, "worker": None, "failures": 0, "takeovers": 0, "reason": None}
+            records.change(connection, claim.run, **values, **told)
+        return True
+
+    def give_back(
+        self,
+        claim: Claim,
+        worker: str,
+        *,
+        reason: str | None = None,
+        waits_for: str = "",
+        keep_for: str = "",
+        delay_s: float = 0.0,
+        **told: Any,
+    ) -> bool:
+        """Release a run to be continued elsewhere, or retried; a run that has failed too often is marked as dead.
+
+        Args:
+            reason: Why the attempt failed; None if it did not fail, and the worker just releases it.
+            waits_for: What a run that did not fail waits for, in words.
+            keep_for: The only release whose workers may claim it from now on.
+            told: `steps`.
+        """
+        values: dict[str, Any] = dict(told)
+        with self._written() as connection:
+            task = self._own(connection, claim, worker)
+            if task is None:
+                return False
+            is_dead = False
+            if reason is not None:
+                values |= failed(connection, task, reason, int(told.get("steps", task.steps)))
+                is_dead = is_hopeless(values)
+            elif waits_for:
+                values["reason"] = waits_for
+            if keep_for:
+                values["kept_for"] = keep_for
+            how: dict[str, Any] = {"is_done": True} if is_dead else {"delay_s": delay_s, "keep_for": keep_for}
+            if not self._engine.release(claim, **how, within=connection):
+                return False
+            records.change(connection, claim.run, state="dead" if is_dead else "queued", worker=None, **values)
+        return True
+
+    @staticmethod
+    def _own(connection: Connection, claim: Claim, worker: str) -> TaskRecord | None:
+        """The record of a run that this worker has, locked; None if another worker has it."""
+        task = records.get(connection, claim.run, is_locked=True)
+        return task if task is not None and task.worker == worker else None

@@ -1,0 +1,111 @@
+"""Submits tasks of `rawko run` and actors of a program: all of a call, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from rawko.fleet import records
+from rawko.fleet.calls.base import FleetCalls
+from rawko.fleet.errors import FleetError
+from rawko.fleet.records import TaskRecord
+from rawko.fleet.task import ActorTask, FleetTask
+
+_LISTED: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The result of submitting a task.
+
+    Attributes:
+        is_new: False if the tenant has submitted the same key before: `run` is that task's.
+    """
+
+    run: str
+    is_new: bool
+
+
+class Submitting(FleetCalls):
+    """The calls of those who have work to do."""
+
+    def submit(self, tasks: Sequence[FleetTask]) -> Sequence[Submitted]:
+        """Queue tasks, all or none.
+
+        Raises:
+            FleetError: A task cannot be queued; lists the problems of all tasks.
+        """
+        problems = [f"task {number}: {why}" for number, one in enumerate(tasks, 1) for why in one.problems()]
+        if problems:
+            raise FleetError("; ".join(problems) if len(tasks) > 1 else problems[0].partition(": ")[2])
+        with self._written() as connection:
+            self._refuse_draining(connection, {one.queue for one in tasks})
+            return [self._add(connection, one) for one in tasks]
+
+    @staticmethod
+    def _refuse_draining(connection: Connection, queues: Collection[str]) -> None:
+        held = records.held_queues(connection)
+        for queue in sorted(queues):
+            if held.get(queue, (False, False))[1]:
+                raise FleetError(
+                    f"queue {queue!r} is draining and takes no tasks; open it again with: rawko queue resume {queue}"
+                )
+
+    def submit_actors(self, actors: Sequence[ActorTask]) -> Sequence[Submitted]:
+        """Queue actors, all or none; an existing actor with the same kind, tenant and input is left unchanged.
+
+        Raises:
+            FleetError: An actor cannot be queued, or its id is in use by a different one.
+        """
+        problems = [f"actor {number}: {why}" for number, one in enumerate(actors, 1) for why in one.problems()]
+        if problems:
+            raise FleetError("; ".join(problems[:_LISTED]) if len(actors) > 1 else problems[0].partition(": ")[2])
+        given = {one.id: one for one in sorted(actors, key=lambda one: one.id)}
+        with self._written() as connection:
+            self._refuse_draining(connection, {one.queue for one in actors})
+            new = records.add_actors(connection, [_actor_row(one) for one in given.values()]) if given else ()
+            old = [one for one in given if one not in new]
+            found = records.get_all(connection, old) if old else {}
+            for one in actors:
+                there = found.get(one.id) if one is given[one.id] else None
+                is_same = one == given[one.id] if there is None else _is_same(one, there)
+                if not is_same:
+                    kind = "this call" if there is None else f"{_what(there)}, {there.state}"
+                    raise FleetError(
+                        f"id {one.id!r} is in use by {kind}: the same id with another kind, tenant or input; "
+                        "accepted: an id of its own for each actor"
+                    )
+            for id in given:
+                if id in new:
+                    one = given[id]
+                    place = {"tenant": one.tenant, "queue": one.queue, "priority": one.priority}
+                    self._put(connection, id, place, delay_s=one.delay_s, is_new=True)
+        return [Submitted(one.id, one.id in new) for one in actors]
+
+    def _add(self, connection: Connection, task: FleetTask) -> Submitted:
+        run = self._new_run()
+        while records.get(connection, run) is not None:
+            run = self._new_run()
+        place = {"tenant": task.tenant, "queue": task.queue, "priority": task.priority, "key": task.key}
+        same = records.add(connection, run, {**place, "task": task.to_json()})
+        if same is not None:
+            return Submitted(same, is_new=False)
+        self._put(connection, run, place, delay_s=task.delay_s)
+        return Submitted(run, is_new=True)
+
+
+def _actor_row(task: ActorTask) -> dict[str, Any]:
+    place = {"tenant": task.tenant, "queue": task.queue, "priority": task.priority}
+    return {"run": task.id, **place, "task": task.to_json()}
+
+
+def _is_same(task: ActorTask, there: TaskRecord) -> bool:
+    """Whether an existing actor is the same as the one to be queued."""
+    return (there.queue, there.tenant, there.task.get("input")) == (task.queue, task.tenant, task.input)
+
+
+def _what(task: TaskRecord) -> str:
+    return f"an actor of queue {task.queue!r}" if task.is_actor else f"a run of queue {task.queue!r}"
