@@ -14,7 +14,10 @@ from rawko.providers.endpoint import Endpoint
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, ToolSpec
 from rawko.vocabulary.messages import user_text
 
-IDLE_TIMEOUT_MS = 300
+PATIENCE_MS = 60_000
+"""A bound that only a defect reaches: on a loaded machine the server's thread may be silent for a second."""
+SHORT_MS = 300
+"""The longest silence in tests about silence; if it ends a call too early, that is the failure that they expect."""
 WRITE = ToolSpec(name="write", description="Write a file.", input_schema={"type": "object", "properties": {}})
 
 
@@ -24,20 +27,24 @@ class Api:
 
     Attributes:
         name: Of the provider; llmock serves the API under it, too.
-        make: The provider that asks a server at an address, with a short bound on its silence.
+        open: Opens the provider that asks a server at an address, with a bound on its silence.
     """
 
     name: str
     model: str
-    make: Callable[[str], Provider]
+    open: Callable[[str, int], Provider]
+
+    def make(self, base_url: str, idle_timeout_ms: int = PATIENCE_MS) -> Provider:
+        """The provider that asks a server at an address."""
+        return self.open(base_url, idle_timeout_ms)
 
 
-def _anthropic(base_url: str) -> Provider:
-    return AnthropicProvider(Endpoint(base_url=base_url, api_key="k", idle_timeout_ms=IDLE_TIMEOUT_MS))
+def _anthropic(base_url: str, idle_timeout_ms: int) -> Provider:
+    return AnthropicProvider(Endpoint(base_url=base_url, api_key="k", idle_timeout_ms=idle_timeout_ms))
 
 
-def _openai(base_url: str) -> Provider:
-    return OpenAIProvider(ChatEndpoint(base_url=base_url, api_key="k", idle_timeout_ms=IDLE_TIMEOUT_MS))
+def _openai(base_url: str, idle_timeout_ms: int) -> Provider:
+    return OpenAIProvider(ChatEndpoint(base_url=base_url, api_key="k", idle_timeout_ms=idle_timeout_ms))
 
 
 ANTHROPIC = Api("anthropic", "claude-sonnet-5", _anthropic)
@@ -53,7 +60,7 @@ def request_to(api: Api) -> ModelRequest:
         system="You write code.",
         messages=(user_text("go"),),
         tools=(WRITE,),
-        timeout_ms=10_000,
+        timeout_ms=PATIENCE_MS,
     )
 
 

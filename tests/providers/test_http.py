@@ -17,7 +17,7 @@ from llmock.scenarios import ToolCall as MockCall
 
 from rawko.runtime.ports import Provider, TextDelta, TurnDone
 from rawko.vocabulary.messages import ToolResult, tool_results
-from tests.providers.http_apis import APIS, Api, failure, request_to
+from tests.providers.http_apis import APIS, SHORT_MS, Api, failure, request_to
 
 
 @pytest.fixture(params=APIS, ids=lambda api: api.name)
@@ -32,6 +32,14 @@ async def provider(llmock: Any, api: Api) -> AsyncIterator[Provider]:
     provider = api.make(llmock.base_url(api.name))
     yield provider
     await provider.aclose()
+
+
+@pytest.fixture
+async def impatient(llmock: Any, api: Api, provider: Provider) -> AsyncIterator[Provider]:
+    """As `provider`, which soon takes silence for a failure."""
+    impatient = api.make(llmock.base_url(api.name), SHORT_MS)
+    yield impatient
+    await impatient.aclose()
 
 
 async def test_a_turn_comes_in_pieces(llmock: Any, api: Api, provider: Provider) -> None:
@@ -78,7 +86,6 @@ FAILURES: list[tuple[str, Break, Expected]] = [
     ("dropped", lambda m: m.disconnect(after_chunks=3), ("network_error", "provider_error", None, None)),
     ("cut off", lambda m: m.truncate(after_chunks=3), ("network_error", "provider_error", None, None)),
     ("corrupt", lambda m: m.corrupt(after_chunks=3), ("malformed", "provider_error", None, None)),
-    ("stalled", lambda m: m.stall(after_chunks=3, seconds=1), ("timeout", "timeout", None, None)),
     ("bad input", lambda m: m.break_tool_call(), ("malformed", "provider_error", None, None)),
 ]
 
@@ -93,6 +100,11 @@ async def test_failures(llmock: Any, api: Api, provider: Provider, break_it: Bre
     assert len(llmock.requests) == 2, "one call is one try (C-24)"
 
 
+async def test_a_slow_server_is_waited_for(llmock: Any, provider: Provider, api: Api) -> None:
+    llmock.reply("Late.").pace(2 * SHORT_MS)
+    assert (await provider.create(request_to(api))).message.text == "Late."
+
+
 async def test_an_unknown_tool_is_the_callers_to_answer(llmock: Any, api: Api, provider: Provider) -> None:
     llmock.break_tool_call("unknown_tool")
     (call,) = (await provider.create(request_to(api))).message.tool_calls
@@ -100,22 +112,25 @@ async def test_an_unknown_tool_is_the_callers_to_answer(llmock: Any, api: Api, p
 
 
 async def test_the_whole_call_is_bounded(llmock: Any, api: Api, provider: Provider) -> None:
-    llmock.delay(1)
+    llmock.delay(5)
     error = await failure(provider, replace(request_to(api), timeout_ms=100))
     assert (error.code, error.category) == ("timeout", "timeout")
     assert error.message == "the model did not answer in time: no end within 0.1 s"
 
 
-async def test_a_silence_is_bounded(llmock: Any, api: Api, provider: Provider) -> None:
-    llmock.stall(after_chunks=3, seconds=1)
-    error = await failure(provider, request_to(api))
-    assert error.code == "timeout"
+async def test_a_silence_is_bounded(llmock: Any, api: Api, provider: Provider, impatient: Provider) -> None:
+    llmock.stall(after_chunks=3, seconds=5)
+    error = await failure(impatient, request_to(api))
+    assert (error.code, error.category, error.retry_after_ms, error.status) == ("timeout", "timeout", None, None)
     assert error.message.endswith(" did not answer in time: the server fell silent")
+    llmock.reply("Fine again.")
+    assert (await provider.create(request_to(api))).message.text == "Fine again."
+    assert len(llmock.requests) == 2, "one call is one try (C-24)"
 
 
-async def test_a_server_that_never_begins(llmock: Any, api: Api, provider: Provider) -> None:
-    llmock.delay(1)
-    error = await failure(provider, request_to(api))
+async def test_a_server_that_never_begins(llmock: Any, api: Api, impatient: Provider) -> None:
+    llmock.delay(5)
+    error = await failure(impatient, request_to(api))
     assert error.code == "timeout"
     assert error.message == f"{llmock.url} did not answer in time: the server fell silent"
 

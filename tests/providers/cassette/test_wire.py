@@ -27,12 +27,13 @@ from rawko.providers.scenario_file import parse_scenario
 from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, TurnDone
 from rawko.vocabulary.messages import user_text
+from tests.providers.http_apis import PATIENCE_MS, SHORT_MS
 
 HEADER = Header("anthropic", "wire", "claude-sonnet-5")
 CLEANER = Cleaner({}, {})
 
 
-def asks(text: str, timeout_ms: int = 5_000) -> ModelRequest:
+def asks(text: str, timeout_ms: int = PATIENCE_MS) -> ModelRequest:
     return ModelRequest(
         purpose="agent:a", model="claude-sonnet-5", system="s", messages=(user_text(text),), timeout_ms=timeout_ms
     )
@@ -72,16 +73,17 @@ FAULTS: dict[str, Callable[[Any], Any]] = {
     "dropped at once": lambda m: m.reply("one two").disconnect(after_chunks=0),
     "cut off": lambda m: m.reply("one two three four").truncate(after_chunks=3),
     "corrupt": lambda m: m.reply("one two three four").corrupt(after_chunks=3),
-    "silent": lambda m: m.reply("one two three four").stall(after_chunks=3, seconds=1),
+    "silent": lambda m: m.reply("one two three four").stall(after_chunks=3, seconds=5),
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-async def test_what_was_recorded_plays_back_the_same(llmock: Any, tmp_path: Path, fault: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize("what", FAULTS)
+async def test_what_was_recorded_plays_back_the_same(llmock: Any, tmp_path: Path, what: str) -> None:
     llmock.tool_mode("off")
-    fault(llmock)
+    FAULTS[what](llmock)
     path = tmp_path / "t.yaml"
-    live = recording(path, Endpoint(base_url=llmock.base_url("anthropic"), api_key="k-secret-k", idle_timeout_ms=300))
+    idle_ms = SHORT_MS if what == "silent" else PATIENCE_MS
+    live = recording(path, Endpoint(llmock.base_url("anthropic"), "k-secret-k", idle_timeout_ms=idle_ms))
     expected = await outcome(live, asks("go"))
     await live.aclose()
     assert "k-secret-k" not in path.read_text("utf-8")
@@ -97,7 +99,7 @@ async def test_a_call_that_takes_too_long_as_a_whole_is_a_timeout_again(llmock: 
     llmock.reply("word " * 400).pace(20)
     path = tmp_path / "t.yaml"
     live = recording(path, Endpoint(base_url=llmock.base_url("anthropic"), api_key="k"))
-    deltas, *failure = await outcome(live, asks("go", timeout_ms=400))
+    deltas, *failure = await outcome(live, asks("go", timeout_ms=2_000))
     assert failure[0] == "timeout"
     assert len(deltas) > 1
     await live.aclose()
