@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _UNITS: Final = ((365 * _DAY, "y"), (30 * _DAY, "mo"), (7 * _DAY, "w"), (_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"))
+_AGE: Final = re.compile(r"(\d{1,9})([mhdw])")
+_SECONDS: Final = {"m": _MINUTE, "h": _HOUR, "d": _DAY, "w": 7 * _DAY}
 
 
 def duration(seconds: float | None) -> str:
@@ -38,6 +41,16 @@ def age(seconds: float | None) -> str:
         if seconds >= size:
             return f"{int(seconds // size)}{unit}"
     return f"{int(seconds)}s"
+
+
+def seconds_of(age: str) -> float | None:
+    """The seconds of an age that a person gives; None if it is none.
+
+    >>> [seconds_of(one) for one in ("90m", "12h", "30d", "8w", "30", "soon")]
+    [5400.0, 43200.0, 2592000.0, 4838400.0, None, None]
+    """
+    found = _AGE.fullmatch(age.strip())
+    return None if found is None else float(int(found[1]) * _SECONDS[found[2]])
 
 
 def tokens(count: int) -> str:

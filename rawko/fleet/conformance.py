@@ -213,6 +213,31 @@ def frees_what_its_worker_does_not_know(opened: Opened) -> None:
     assert list(first.beat("first", [known], is_all=True)) == [known]
 
 
+def deletes_for_good(opened: Opened) -> None:
+    """A deleted run is claimed no more and its claim is lost; submitted again, it is a new run. Others stay."""
+    engine = opened.open()
+    for run in ("ended", "claimed", "queued", "other"):
+        opened.put(engine, run)
+        if run != "queued" and run != "other":
+            (claim,) = engine.claim("w", ["a"], 1)
+            if run == "ended":
+                assert engine.release(claim, is_done=True)
+    try:
+        with opened.transaction() as within:
+            engine.delete(["queued"], within=within)
+            raise KeyError
+    except KeyError:
+        pass
+    with opened.transaction() as within:
+        engine.delete(["ended", "claimed", "nobody"], within=within)
+    assert not engine.release(claim)
+    assert {one.run for one in engine.claim("w", ["a"], 5)} == {"queued", "other"}
+    for run in ("ended", "claimed"):
+        with opened.transaction() as within:
+            engine.submit(run, queue="a", tenant="t", priority=0, delay_s=0, within=within, is_new=True)
+    assert {one.run for one in engine.claim("w", ["a"], 5)} == {"ended", "claimed"}
+
+
 CHECKS: Final[tuple[Callable[[Opened], None], ...]] = (
     claims_once_in_order,
     leaves_tenants_out,
@@ -226,6 +251,7 @@ CHECKS: Final[tuple[Callable[[Opened], None], ...]] = (
     keeps_for_a_name,
     forgets_who_leaves,
     frees_what_its_worker_does_not_know,
+    deletes_for_good,
 )
 
 

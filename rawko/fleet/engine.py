@@ -117,6 +117,14 @@ class Engine(Protocol):
         """Remove an unclaimed run from the queue, as the opposite of `submit`; whether it was there."""
         ...
 
+    def delete(self, runs: Collection[str], *, within: Any) -> None:
+        """Remove runs for good, whatever their state; a run that is submitted afterwards is a new one.
+
+        Args:
+            within: As for `submit`.
+        """
+        ...
+
     def limits(self, queue: str, change: QueueLimits | None = None) -> QueueLimits:
         """The bounds of a queue, after `change` if given."""
         ...

@@ -17,6 +17,7 @@ from rawko.fleet.calls.ending import Ending
 from rawko.fleet.calls.living_workers import LivingWorkers
 from rawko.fleet.calls.looking_up import LookingUp
 from rawko.fleet.calls.messaging import Messaging
+from rawko.fleet.calls.pruning import Pruning
 from rawko.fleet.calls.queues import Queues
 from rawko.fleet.calls.submitting import Submitting
 from rawko.fleet.database import fleet_errors, fleet_url, open_database, shown
@@ -24,7 +25,7 @@ from rawko.fleet.limits.store import LimitStore
 from rawko.fleet.schema import has_queue, prepare
 
 
-class Fleet(Submitting, LookingUp, Claiming, Ending, LivingWorkers, Messaging, Queues):
+class Fleet(Submitting, LookingUp, Claiming, Ending, LivingWorkers, Messaging, Queues, Pruning):
     """The fleet of one database. Not thread-safe; every call blocks.
 
     Raises:

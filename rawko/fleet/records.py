@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     Engine,
     RowMapping,
@@ -285,6 +286,39 @@ def oldest_wait_s(connection: Connection) -> Mapping[str, float]:
     age = func.extract("epoch", now() - func.min(tasks.c.changed_at))
     query = select(tasks.c.queue, age).where(tasks.c.state == "queued").group_by(tasks.c.queue)
     return {queue: float(seconds) for queue, seconds in connection.execute(query)}
+
+
+# ---------------------------------------------------------------- ended tasks
+
+
+def ago(connection: Connection, seconds: float) -> datetime:
+    """A time before now, by the database's clock."""
+    found: datetime = connection.execute(select(now() - timedelta(seconds=seconds))).scalar_one()
+    return found
+
+
+def count_ended(connection: Connection, queue: str, until: datetime, tenant: str | None) -> int:
+    """The number of tasks that `ended` finds."""
+    return connection.execute(select(func.count()).where(_is_ended(queue, until, tenant))).scalar_one()
+
+
+def ended(connection: Connection, queue: str, until: datetime, tenant: str | None, *, most: int) -> list[str]:
+    """Tasks of a queue that have ended until a time, the oldest first, locked; those that another call has are left
+    out.
+    """
+    query = select(tasks.c.run).where(_is_ended(queue, until, tenant)).order_by(tasks.c.changed_at, tasks.c.run)
+    return [str(run) for run in connection.scalars(query.limit(most).with_for_update(skip_locked=True))]
+
+
+def delete_tasks(connection: Connection, runs: Sequence[str]) -> None:
+    """Delete tasks and their letters."""
+    for table in (letters, tasks):
+        connection.execute(delete(table).where(table.c.run.in_(runs)))
+
+
+def _is_ended(queue: str, until: datetime, tenant: str | None) -> ColumnElement[bool]:
+    found = and_(tasks.c.queue == queue, tasks.c.state == "ended", tasks.c.changed_at <= until)
+    return found if tenant is None else and_(found, tasks.c.tenant == tenant)
 
 
 # ---------------------------------------------------------------- queues

@@ -14,6 +14,7 @@ from rawko.cli.options.fleet import (
     KeyLimitOptions,
     LimitOptions,
     Queue,
+    QueuePruneOptions,
     SubmitOptions,
     WorkerOptions,
 )
@@ -118,6 +119,14 @@ def queue_limits(options: LimitOptions) -> None:
     from rawko.cli.fleet.queue import limits_command
 
     raise typer.Exit(limits_command(options))
+
+
+@expanded
+def queue_prune(options: QueuePruneOptions) -> None:
+    """Delete actors of a program that have ended, with their journals. Runs, and actors that have not ended, stay."""
+    from rawko.cli.fleet.prune import prune_command
+
+    raise typer.Exit(prune_command(options))
 
 
 def queue_requeue(

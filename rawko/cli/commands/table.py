@@ -78,7 +78,7 @@ COMMANDS: Final[tuple[Command | Group, ...]] = (
         Command("queue", "fleet", "queue", needs_agents=False),
         tuple(
             Command(name, "fleet", f"queue_{name}", needs_agents=False)
-            for name in ("ls", "pause", "resume", "drain", "limits", "requeue")
+            for name in ("ls", "pause", "resume", "drain", "limits", "requeue", "prune")
         ),
         _WITH_HELP,
     ),

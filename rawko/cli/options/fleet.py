@@ -79,6 +79,20 @@ class LimitOptions(NamedTuple):
     json: ReportAsJson = False
 
 
+class QueuePruneOptions(NamedTuple):
+    """Which ended actors to delete, and how to show it."""
+
+    queue: Annotated[str, typer.Argument(metavar="QUEUE", help="A queue of actors: actors:NAME.")]
+    older_than: Annotated[str, typer.Option(metavar="AGE", help="Actors that ended at least this long ago: 30d.")]
+    tenant: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Only actors of this tenant."),
+    ] = None
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show how many would be deleted.")] = False
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+    json: ReportAsJson = False
+
+
 class KeyLimitOptions(NamedTuple):
     """A provider or key, and the limits to set."""
 

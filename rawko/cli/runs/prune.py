@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from dataclasses import asdict
 from typing import Final
@@ -12,14 +11,13 @@ from rawko.app.records.outcomes import ENDED, FORKED, REWOUND
 from rawko.app.records.record import list_records
 from rawko.app.recovery.reading import DAMAGED, problems
 from rawko.app.time_travel.prune import Choice, Plan, Pruning, is_unfinished, plan_prune, prune
+from rawko.cli.amounts import seconds_of
 from rawko.cli.options.pruning import PruneOptions
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.settings import settings_for_reading
 from rawko.config import ConfigError, Settings
 from rawko.vocabulary.documents import accepted
 
-_AGE = re.compile(r"(\d+)([mhdw])")
-_SECONDS: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _OUTCOMES: Final = (*ENDED, "needs_person", "interrupted", DAMAGED, FORKED, REWOUND)
 
 
@@ -62,12 +60,10 @@ def _choice(options: PruneOptions) -> Choice:
 
 
 def _seconds(age: str | None) -> float | None:
-    if age is None:
-        return None
-    found = _AGE.fullmatch(age.strip())
-    if found is None:
+    seconds = None if age is None else seconds_of(age)
+    if age is not None and seconds is None:
         raise ConfigError(f"--older-than: {age!r}; accepted: 90m, 12h, 30d, 8w")
-    return int(found[1]) * _SECONDS[found[2]]
+    return seconds
 
 
 def _is_agreed(plan: Plan) -> bool:

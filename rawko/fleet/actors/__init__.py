@@ -4,7 +4,17 @@ from rawko.fleet.actors.actor_queue import ActorQueue
 from rawko.fleet.actors.kinds import ActorKind
 from rawko.fleet.actors.records import ActorRecord, Queued
 from rawko.fleet.actors.worker import ActorWorker
+from rawko.fleet.calls.pruning import PrunedActors
 from rawko.fleet.engine import QueueLimits
 from rawko.fleet.errors import FleetError
 
-__all__ = ["ActorKind", "ActorQueue", "ActorRecord", "ActorWorker", "FleetError", "QueueLimits", "Queued"]
+__all__ = [
+    "ActorKind",
+    "ActorQueue",
+    "ActorRecord",
+    "ActorWorker",
+    "FleetError",
+    "PrunedActors",
+    "QueueLimits",
+    "Queued",
+]

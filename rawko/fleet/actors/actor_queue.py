@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from rawko.extras import require
 from rawko.fleet.actors.records import ActorRecord, ActorState, Queued, actor_record
 from rawko.fleet.actors.texts import as_text, object_as_text
+from rawko.fleet.calls.pruning import PrunedActors
 from rawko.fleet.database import database_url
 from rawko.fleet.engine import QueueLimits
 from rawko.fleet.errors import FleetError
@@ -219,6 +220,16 @@ class ActorQueue:
         """The number of actors in each state; 0 for states without any."""
         found = await self._ask(lambda fleet: fleet.counts(self._queue))
         return {state: found.get(state, 0) for state in STATES}
+
+    async def prune(self, *, older_than_s: float, tenant: str | None = None) -> PrunedActors:
+        """Delete actors that have ended, done or cancelled: their records, letters and journals. Their ids are free
+        afterwards: an actor that is submitted with one of them begins anew.
+
+        Args:
+            older_than_s: Only those that have ended at least this many seconds ago, by the database's clock.
+            tenant: Only actors of this tenant.
+        """
+        return await self._ask(lambda fleet: fleet.prune_actors(self._queue, older_than_s=older_than_s, tenant=tenant))
 
     def _known(self, fleet: Fleet, id: str) -> TaskRecord:
         task = fleet.get(id)

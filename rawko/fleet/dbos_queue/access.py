@@ -34,6 +34,8 @@ _NEEDED: Final = {
     "get_queue": {"name"},
     "run_migrations": set[str](),
 }
+TABLES: Final = ("workflow_input", "workflow_output", "operation_outputs", "workflow_status")
+"""The tables with rows of a run to which no foreign key leads, and the table of runs."""
 _COLUMNS: Final = {
     "workflow_uuid",
     "status",
@@ -84,6 +86,8 @@ def check(client: Any) -> None:
             problems.append(f"{name}() is another")
     columns = set() if database is None else set(database.tables.workflow_status.c.keys())
     problems += [f"no column {name!r}" for name in sorted(_COLUMNS - columns) if database is not None]
+    tables = None if database is None else database.tables
+    problems += [f"no table {name!r}" for name in TABLES if tables is not None and not hasattr(tables, name)]
     if problems:
         raise FleetError(
             f"dbos {version('dbos')} is not one that rawko's fleet works with ({'; '.join(problems)}); "

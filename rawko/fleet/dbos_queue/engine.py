@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 from uuid import uuid4
 
-from sqlalchemy import Connection, Engine, case, func, update
+from sqlalchemy import Connection, Engine, case, delete, func, update
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
@@ -26,6 +26,7 @@ from rawko.fleet.database import fleet_errors, shown
 from rawko.fleet.dbos_queue.access import (
     APPLICATION,
     SCHEMA,
+    TABLES,
     VERSION,
     VERSIONS,
     WORKFLOW,
@@ -233,6 +234,12 @@ class DbosEngine:
             waiting = self._row(run).where(self._status.c.status.in_(("ENQUEUED", "DELAYED")))
             values = {"status": "CANCELLED", "updated_at": self._now(), "completed_at": self._now()}
             return bool(connection.execute(waiting.values(**values)).rowcount == 1)
+
+    def delete(self, runs: Collection[str], *, within: Connection) -> None:
+        options = self._system.engine.get_execution_options()
+        for name in TABLES:  # the row of the run last: others refer to it, and go with it
+            table = getattr(self._system.tables, name)
+            within.execute(delete(table).where(table.c.workflow_uuid.in_(runs)), execution_options=options)
 
     def limits(self, queue: str, change: QueueLimits | None = None) -> QueueLimits:
         with self._fleet_errors():
