@@ -36,7 +36,7 @@ class ActorCrashed(RuntimeFault):
     """The machine raised; its error is the cause. The machine was rolled back to its state before the event."""
 
     def __init__(self, actor: str, error: BaseException) -> None:
-        super().__init__(f"actor {actor!r} crashed: {error}")
+        super().__init__(f"actor {actor!r} crashed: {str(error) or type(error).__name__}")
         self.actor = actor
         self.error = error
 

@@ -17,6 +17,7 @@ from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.freezing import FROZEN, freeze
 from rawko.interpreter.monitoring.guarding import MonitorViolated
 from rawko.runtime.actor_kinds import ActorFailed, ChildFactory, ChildMachine, Done, Immediate
+from rawko.runtime.actor_parts.cancellation import is_cancelled
 from rawko.runtime.actor_parts.members import Member
 from rawko.runtime.errors import ActorCrashed, JournalError, SubscriberFailed
 from rawko.runtime.failures import failure_of
@@ -102,7 +103,9 @@ class Invocations:
             elif isinstance(logic, Immediate) and not self._ending:
                 owner.incoming.completed(id, number, freeze(logic(effect.input), f"output of {id}"))
                 return
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - foreign code; its failure is an event
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - foreign code; its failure is an event
             owner.incoming.failed(id, number, failure_of(error))
             return
         before = tuple(self._ending) if self._ending else ()
@@ -200,12 +203,11 @@ class Invocations:
             else:
                 output = await self._result(effect, convention.call(effect, owner))
             frozen = output if type(output) in FROZEN else freeze(output, f"output of {id}")
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():  # not by itself
                 raise
-            owner.incoming.failed(id, number, failure_of(error))  # it cancelled itself
-        except Exception as error:
             if isinstance(error, ActorCrashed) and isinstance(error.error, ENDS_ALL):
                 raise error.error from error
             owner.incoming.failed(id, number, failure_of(error))

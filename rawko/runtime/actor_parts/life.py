@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from rawko.interpreter.data.values import thaw
+from rawko.runtime.actor_parts.cancellation import is_cancelled
 from rawko.runtime.actor_parts.cycle import Cycle
 from rawko.runtime.actor_parts.members import Member
 from rawko.runtime.durable import ActorLock
@@ -105,13 +106,23 @@ class Life:
             if self.lock is not None:
                 await self.lock.acquire()
             await self._cycle.run()
-        except Exception as error:  # noqa: BLE001 - of the machine or the journal: raised to callers who wait
+        except (KeyboardInterrupt, SystemExit) as error:
+            self._cycle.error = error
+            raise
+        except BaseException as error:  # of the machine or the journal: raised to callers who wait
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
+                raise
             self._cycle.error = error
         finally:
             await self._close()
 
     async def _close(self) -> None:
-        await self._cycle.stop_invoked()
+        try:
+            await self._cycle.stop_invoked()
+        finally:
+            await self._let_go()
+
+    async def _let_go(self) -> None:
         self._publish_end()
         self.is_ended = True
         self._end.set()

@@ -38,6 +38,8 @@ class Observers(Generic[C]):
         for callback in tuple(self.callbacks):
             try:
                 callback(*news)
-            except Exception as error:  # noqa: BLE001 - foreign code; an observer must not be able to stop a run
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as error:  # noqa: BLE001 - foreign code; an observer must not be able to stop a run
                 self._remove(callback)
                 self._report(f"observer {callback!r} raised {type(error).__name__}: {error}; it gets no more events")

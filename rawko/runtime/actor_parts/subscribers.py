@@ -41,7 +41,9 @@ class Subscribers:
             for callback in tuple(self.callbacks):
                 try:
                     callback(step)
-                except Exception as error:  # noqa: BLE001 - foreign code; the actor ends with its error
+                except (KeyboardInterrupt, SystemExit):
+                    raise
+                except BaseException as error:  # noqa: BLE001 - foreign code; the actor ends with its error
                     failed = failed or SubscriberFailed(self._path, callback, error)
         finally:
             self._tree.is_whole = False

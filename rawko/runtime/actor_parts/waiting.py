@@ -39,7 +39,11 @@ class Waiters:
             try:
                 if waiter.holds(self._actor):
                     waiter.future.set_result(True)
-            except Exception as error:  # noqa: BLE001 - the waiter's own code; it gets its own error
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except StopIteration as error:  # which no future may hold
+                waiter.future.set_exception(RuntimeError(f"the condition raised StopIteration: {error}"))
+            except BaseException as error:  # noqa: BLE001 - the waiter's own code; it gets its own error
                 waiter.future.set_exception(error)
 
     def end(self) -> None:
