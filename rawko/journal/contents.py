@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Engine
 
 from rawko.journal.blobs import Packed, squeeze
 from rawko.journal.statements import prepared
 from rawko.journal.tables import blobs, uses
+
+_MOST_NOTED: Final = 20_000
+"""Most blobs of one run that are remembered: a few MB, however long the run is."""
 
 
 class Contents:
@@ -52,7 +55,10 @@ class Contents:
     def remember(self, run: str, packed: Packed) -> None:
         """Note that the run has these blobs; to be called after the commit."""
         if packed.taken:
-            self._noted.setdefault(run, set()).update(packed.taken)
+            noted = self._noted.setdefault(run, set())
+            if len(noted) > _MOST_NOTED:  # to write one again costs time, and changes nothing
+                noted.clear()
+            noted.update(packed.taken)
 
     def forget(self, pruned: Collection[str]) -> None:
         """Forget the blobs of deleted runs."""

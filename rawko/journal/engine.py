@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
@@ -67,11 +68,20 @@ def _url(where: Path | str) -> URL:
     if isinstance(where, Path):
         if not where.parent.is_dir():  # an existing folder is the user's, and is not changed
             make_private(where.parent)
-        return URL.create("sqlite", database=str(where))
+        return URL.create("sqlite", database=_place(where))
     url = make_url(where)
     if url.drivername in ("postgresql", "postgres"):
         return url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:") and not url.query:
+        return url.set(database=_place(str(url.database)))
     return url
+
+
+def _place(file: Path | str) -> str:
+    """The one path of a file: its locks are beside it, whatever name it was opened by; and it stays the same file if
+    the process changes its folder.
+    """
+    return os.path.realpath(file)
 
 
 def _shown(where: Path | str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import weakref
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -80,6 +81,7 @@ class FileLocks:
         self._folder = folder
         self._name = name
         self._held: dict[str, int] = {}
+        _OPEN.add(self)
 
     def acquire(self, run: str) -> None:
         if not self._folder.is_dir():
@@ -110,8 +112,27 @@ class FileLocks:
         for run in tuple(self._held):
             self.release(run)
 
+    def leave_to_parent(self) -> None:
+        """In a forked process: close the copies of the locks. They would last as long as this process, even if the one
+        that holds them is killed.
+        """
+        for descriptor in self._held.values():
+            os.close(descriptor)
+        self._held.clear()
+
     def _file(self, run: str) -> Path:
         return self._folder / hashlib.sha256(run.encode()).hexdigest()[:32]
+
+
+_OPEN: Final[weakref.WeakSet[FileLocks]] = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    for locks in tuple(_OPEN):
+        locks.leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _is_of(descriptor: int, file: Path) -> bool:

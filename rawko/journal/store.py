@@ -7,6 +7,7 @@ of two processes on one run only the later one can write.
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ from rawko.journal.direct import DirectWriting
 from rawko.journal.engine import journal_error, open_engine, reading
 from rawko.journal.group_commit import GroupCommit
 from rawko.journal.migrations import bring_up_to_date, check_format, found_format
+from rawko.journal.presence import Presence
 from rawko.journal.pruning import Pruned, prune_runs, shrink
 from rawko.journal.rows import is_same_step, packed_state, packed_step, read_state, read_steps
 from rawko.journal.run_locks import run_locks_of
@@ -74,12 +76,15 @@ class SqlJournal:
         self._take_turn, self._add_step = prepared(self._engine, _TAKE_TURN), prepared(self._engine, _ADD_STEP)
         self._contents = Contents(self._engine, self._insert)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rawko-journal")
+        self._process = os.getpid()
         self._waiting = 0  # calls that the thread has not finished yet
         self._is_closed = False
+        self._presence: Presence | None = None  # until the tables are made
         self._run_locks = run_locks_of(self._engine, self.name)
         try:
             self._prepare()
             self._direct = DirectWriting(self._engine, is_power_safe=is_power_safe)
+            self._presence = Presence(self._engine, self.name)
         except BaseException:
             self._writing.close()
             self._dispose()
@@ -96,6 +101,7 @@ class SqlJournal:
 
     async def append(self, record: StepRecord) -> None:
         """Commit one step."""
+        self._require_open()
         row, packed = packed_step(record)  # outside of the transaction, for which other writers wait
         is_short = self._contents.size_of_new(record.run, packed) <= _MOST_AT_ONCE
         if is_short and self._group.is_used and await self._append_in_group(record, row, packed):
@@ -131,7 +137,7 @@ class SqlJournal:
 
     async def aclose(self) -> None:
         """Close the database. Safe to call twice."""
-        if not self._is_closed:
+        if not self._is_closed and self._process == os.getpid():
             self._is_closed = True
             await self._group.settle()
             await asyncio.get_running_loop().run_in_executor(self._thread, self._end)
@@ -139,12 +145,24 @@ class SqlJournal:
 
     async def _work(self, call: Callable[[], Result]) -> Result:
         """Run in the journal's thread. If the caller is cancelled, the transaction is still completed there."""
-        if self._is_closed:
-            raise JournalError(f"the journal {self.name} is closed", is_retryable=False)
+        self._require_open()
         future = asyncio.get_running_loop().run_in_executor(self._thread, call)
         self._waiting += 1
         future.add_done_callback(self._ended)
         return await asyncio.shield(future)
+
+    def _require_open(self) -> None:
+        """Refuse a closed journal, and one that a fork has brought into this process: its thread is not here, and its
+        connections are the parent's.
+
+        Raises:
+            JournalError: It cannot be used.
+        """
+        if self._is_closed:
+            raise JournalError(f"the journal {self.name} is closed", is_retryable=False)
+        if self._process != os.getpid():
+            message = f"the journal {self.name} was opened by process {self._process}; open another in this one"
+            raise JournalError(message, is_retryable=False)
 
     def _ended(self, future: asyncio.Future[Any]) -> None:
         self._waiting -= 1
@@ -152,6 +170,8 @@ class SqlJournal:
     def dispose(self) -> None:
         """`aclose` for callers without a running event loop."""
         self._is_closed = True
+        if self._process != os.getpid():
+            return
         self._thread.shutdown(wait=True)
         self._end()
 
@@ -174,7 +194,7 @@ class SqlJournal:
     async def release(self, run: str) -> None:
         """Unlock a run, and forget which of its blobs are stored."""
         self._contents.forget([run])
-        if not self._is_closed:
+        if not self._is_closed and self._process == os.getpid():
             await self._work(lambda: self._guarded(lambda: self._run_locks.release(run)))
 
     # ------------------------------------------------------------ besides the port
@@ -219,7 +239,10 @@ class SqlJournal:
     def _written(self, call: Callable[..., Result], *arguments: Any) -> Result:
         def transact() -> Result:
             with self._writing.begin() as connection:
-                return call(connection, *arguments)
+                result = call(connection, *arguments)
+            if self._presence is not None:
+                self._presence.check()
+            return result
 
         return self._guarded(transact)
 
@@ -264,6 +287,8 @@ class SqlJournal:
             return False
         if not self._direct.commit(lambda connection: self._add(connection, record, row, packed)):
             return False
+        if self._presence is not None:
+            self._presence.check()
         self._contents.remember(record.run, packed)
         if self._direct.has_long_log():
             self._thread.submit(self._direct.shorten_log)
