@@ -1,5 +1,5 @@
 """Adapters of the Provider port. They do not import each other; import the module of the one that you need.
 
-`scripted` answers from a scenario file; `anthropic_api` calls a Messages-API server. This module imports nothing, so
-that scripted runs never load the SDK.
+`anthropic` and `chat_completions` call servers, `scripted` answers from a scenario file, `cassette` from a recording.
+This module imports nothing, so that scripted runs never load an SDK.
 """

@@ -15,7 +15,7 @@ from rawko.app.run.headless import Headless, Nobody
 from rawko.app.run.parts.null_ports import NullProvider, NullToolbox, NullWorkspace, UnresetWorkspace
 from rawko.cli.people import TerminalPeople
 from rawko.fleet.limits.limited import LimitedProvider
-from rawko.providers.anthropic_api import AnthropicProvider
+from rawko.providers.anthropic.api import AnthropicProvider
 from rawko.providers.cassette.port import PlayingProvider, RecordingProvider
 from rawko.providers.masked import MaskedProvider
 from rawko.providers.metering.metered import MeteredProvider

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from rawko.providers.anthropic_api import AnthropicProvider
+from rawko.providers.anthropic.api import AnthropicProvider
+from rawko.providers.anthropic.endpoint import Endpoint
 from rawko.providers.chat_completions.api import OpenAIProvider
 from rawko.providers.chat_completions.endpoint import ChatEndpoint
-from rawko.providers.endpoint import Endpoint
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, ToolSpec
 from rawko.vocabulary.messages import user_text
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from rawko.providers import answer_size
-from rawko.providers.anthropic_api import AnthropicProvider
-from rawko.providers.endpoint import Endpoint
+from rawko.providers.anthropic.api import AnthropicProvider
+from rawko.providers.anthropic.endpoint import Endpoint
 from rawko.runtime.ports import ModelRequest, ProviderError
 from rawko.vocabulary.messages import user_text
 

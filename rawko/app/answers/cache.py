@@ -14,8 +14,8 @@ from rawko.app.answers.store import AnswerStore, Warn
 from rawko.config import Settings
 from rawko.machines.orchestrator.arbiter.decision import ArbiterDecision
 from rawko.machines.orchestrator.asking import Answered, Question
+from rawko.providers.anthropic.endpoint import ANTHROPIC_URL
 from rawko.providers.chat_completions.endpoint import OPENAI_URL
-from rawko.providers.endpoint import ANTHROPIC_URL
 from rawko.vocabulary.usage import Usage
 
 _PLAYED: Final = ("scripted", "cassette")

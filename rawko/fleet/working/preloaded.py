@@ -36,7 +36,7 @@ _MODULES: Final = (
     "psycopg",
     "idna",
 )
-_OF_ANTHROPIC: Final = ("anthropic", "rawko.providers.anthropic_api")
+_OF_ANTHROPIC: Final = ("anthropic", "rawko.providers.anthropic.api")
 """Loaded if the worker has a key or an address for it: it takes longer than all others together."""
 _CHARTS: Final = ("orchestrator", "agent_loop")
 

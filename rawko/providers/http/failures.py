@@ -2,7 +2,7 @@
 
 An error answer is classified in this order, the first match counts: the error's code, texts that identify certain
 invalid requests, the error's type, the HTTP status. The type comes before the status because an overload inside a
-stream has status 200. The adapters classify their SDK's own exceptions (`anthropic_failures`,
+stream has status 200. The adapters classify their SDK's own exceptions (`anthropic.failures`,
 `chat_completions.failures`).
 """
 

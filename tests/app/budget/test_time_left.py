@@ -13,8 +13,8 @@ import pytest
 from rawko.app import Run
 from rawko.app.run.budget import Stopwatch
 from rawko.config import Flags, load_settings
-from rawko.providers.anthropic_api import AnthropicProvider
-from rawko.providers.endpoint import Endpoint
+from rawko.providers.anthropic.api import AnthropicProvider
+from rawko.providers.anthropic.endpoint import Endpoint
 from rawko.providers.metering.account import Bounds
 from rawko.providers.metering.metered import MeteredProvider
 from rawko.runtime.inspection import InspectionEvent

@@ -443,8 +443,8 @@ async def test_the_same_through_the_sdk_over_http(bench: Open, llmock: Any) -> N
     from llmock.scenarios import Reply
     from llmock.scenarios import ToolCall as MockCall
 
-    from rawko.providers.anthropic_api import AnthropicProvider
-    from rawko.providers.endpoint import Endpoint
+    from rawko.providers.anthropic.api import AnthropicProvider
+    from rawko.providers.anthropic.endpoint import Endpoint
 
     llmock.tool_mode("off")
     llmock.rate_limit(retry_after=0)
@@ -474,8 +474,8 @@ async def test_the_same_through_the_sdk_over_http(bench: Open, llmock: Any) -> N
 )
 async def test_fizzbuzz_with_a_real_model(bench: Open) -> None:
     """The seed's first test as it was written: no script (AL-080)."""
-    from rawko.providers.anthropic_api import AnthropicProvider
-    from rawko.providers.endpoint import endpoint_from_env
+    from rawko.providers.anthropic.api import AnthropicProvider
+    from rawko.providers.anthropic.endpoint import endpoint_from_env
     from rawko.providers.models import DEFAULT_MODEL
 
     endpoint = endpoint_from_env(os.environ)

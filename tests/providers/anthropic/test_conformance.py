@@ -12,8 +12,8 @@ import httpx2
 import pytest
 from anthropic import DefaultAsyncHttpxClient
 
-from rawko.providers.anthropic_api import AnthropicProvider
-from rawko.providers.endpoint import Endpoint
+from rawko.providers.anthropic.api import AnthropicProvider
+from rawko.providers.anthropic.endpoint import Endpoint
 from rawko.runtime.ports import Provider
 from rawko.testing.conformance.providers import PROVIDER_CONTRACTS, Contract, Play
 from rawko.vocabulary.errors import ProviderCode

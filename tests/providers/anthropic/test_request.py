@@ -13,9 +13,9 @@ from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rawko.providers.anthropic_api import AnthropicProvider
-from rawko.providers.anthropic_request import RequestWriter, wire_schema
-from rawko.providers.endpoint import Endpoint
+from rawko.providers.anthropic.api import AnthropicProvider
+from rawko.providers.anthropic.endpoint import Endpoint
+from rawko.providers.anthropic.request import RequestWriter, wire_schema
 from rawko.runtime.ports import ModelRequest, ProviderError, ToolSpec
 from rawko.vocabulary.messages import Message, user_text
 

@@ -16,11 +16,11 @@ from anthropic import DefaultAsyncHttpxClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rawko.providers.anthropic_api import AnthropicProvider
-from rawko.providers.anthropic_failures import classify
-from rawko.providers.anthropic_request import RequestWriter, wire_schema
-from rawko.providers.anthropic_wire import AnswerReader
-from rawko.providers.endpoint import ANTHROPIC_URL, Endpoint, endpoint_from_env
+from rawko.providers.anthropic.api import AnthropicProvider
+from rawko.providers.anthropic.endpoint import ANTHROPIC_URL, Endpoint, endpoint_from_env
+from rawko.providers.anthropic.failures import classify
+from rawko.providers.anthropic.request import RequestWriter, wire_schema
+from rawko.providers.anthropic.wire import AnswerReader
 from rawko.providers.http.failures import (
     BY_ERROR_CODE,
     BY_STATUS,

@@ -10,14 +10,14 @@ import httpx2
 import pytest
 from anthropic import DefaultAsyncHttpxClient
 
-from rawko.providers.anthropic_api import AnthropicProvider
+from rawko.providers.anthropic.api import AnthropicProvider
+from rawko.providers.anthropic.endpoint import Endpoint
 from rawko.providers.cassette.cleaning import Cleaner
 from rawko.providers.cassette.file import Header, read_cassette
 from rawko.providers.cassette.port import PlayingProvider, RecordingProvider
 from rawko.providers.cassette.recorder import Recorder
 from rawko.providers.cassette.tape import Tape, numbers_of
 from rawko.providers.cassette.wire import played, recorded
-from rawko.providers.endpoint import Endpoint
 from rawko.runtime.ports import Provider
 from rawko.testing.conformance.providers import PROVIDER_CONTRACTS, Contract, Play
 from tests.providers.anthropic.test_conformance import WireHarness

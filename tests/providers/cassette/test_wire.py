@@ -15,14 +15,14 @@ from anthropic import DefaultAsyncHttpxClient
 from llmock.scenarios import Reply
 from llmock.scenarios import ToolCall as MockCall
 
-from rawko.providers.anthropic_api import AnthropicProvider
+from rawko.providers.anthropic.api import AnthropicProvider
+from rawko.providers.anthropic.endpoint import Endpoint
 from rawko.providers.cassette.cleaning import Cleaner
 from rawko.providers.cassette.file import Header, read_cassette
 from rawko.providers.cassette.port import PlayingProvider, RecordingProvider
 from rawko.providers.cassette.recorder import Recorder
 from rawko.providers.cassette.tape import Tape
 from rawko.providers.cassette.wire import played, recorded
-from rawko.providers.endpoint import Endpoint
 from rawko.providers.scenario_file import parse_scenario
 from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, TurnDone

@@ -10,7 +10,7 @@ import httpx2
 import openai
 import pytest
 
-from rawko.providers.anthropic_request import RequestWriter as MessagesWriter
+from rawko.providers.anthropic.request import RequestWriter as MessagesWriter
 from rawko.providers.chat_completions.answer import AnswerReader
 from rawko.providers.chat_completions.dialect import Dialect
 from rawko.providers.chat_completions.endpoint import ChatEndpoint

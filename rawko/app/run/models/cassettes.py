@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from rawko.app.run.models.fallbacks import other_providers
 from rawko.config import ConfigError, Settings, project_of
 from rawko.config.trust_items import MAX_CASSETTE_BYTES
+from rawko.providers.anthropic.endpoint import Endpoint
 from rawko.providers.cassette.cleaning import Cleaner, cleaner_for
 from rawko.providers.cassette.errors import CassetteError
 from rawko.providers.cassette.file import Header, Level, read_cassette
 from rawko.providers.cassette.port import PlayingProvider, RecordingProvider, check_answers
 from rawko.providers.cassette.recorder import Recorder
 from rawko.providers.cassette.tape import Tape, position_of
-from rawko.providers.endpoint import Endpoint
 from rawko.providers.models import resolve_model
 from rawko.runtime.ports import Provider
 
@@ -48,7 +48,7 @@ def play(settings: Settings, position: Mapping[str, Any] | None) -> Provider:
         raise ConfigError(f"cassette {error}") from error
     except ValueError as error:
         raise ConfigError(f"cassette {settings.cassette} is not the one of this run any more: {error}") from error
-    from rawko.providers.anthropic_api import AnthropicProvider
+    from rawko.providers.anthropic.api import AnthropicProvider
     from rawko.providers.cassette.wire import played
 
     endpoint = Endpoint(base_url=_NOWHERE, timeout_ms=settings.timeout_ms)

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 from rawko.config import ConfigError, Settings
 from rawko.config.checking.value_defects import ADDRESS, is_address
+from rawko.providers.anthropic.endpoint import ANTHROPIC_URL, Endpoint, endpoint_from_env
 from rawko.providers.chat_completions.endpoint import OPENAI_URL, ChatEndpoint, chat_endpoint_from_env
-from rawko.providers.endpoint import ANTHROPIC_URL, Endpoint, endpoint_from_env
 from rawko.providers.models import BEGINS, DEFAULT_MODEL
 
 NO_MODEL: Final = """no key and no endpoint: rawko does not know which model to ask. Four ways to get going:

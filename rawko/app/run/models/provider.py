@@ -81,7 +81,7 @@ def _open_wire(
 
         return OpenAIProvider(endpoint)
     found = endpoint_of(settings)
-    from rawko.providers.anthropic_api import AnthropicProvider
+    from rawko.providers.anthropic.api import AnthropicProvider
 
     return AnthropicProvider(found, wrap=wrap)
 

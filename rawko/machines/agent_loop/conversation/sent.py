@@ -1,6 +1,6 @@
 """One agent's conversation as a provider gets it, request by request. Messages sent before stay the same objects.
 
-A provider that keeps the bytes of a message finds them by the object (`rawko.providers.anthropic_request`), so that a
+A provider that keeps the bytes of a message finds them by the object (`rawko.providers.anthropic.request`), so that a
 request costs only its new messages, however long the conversation is:
 
     request 1   a          A            each letter is a message of the context; capitals are the messages sent

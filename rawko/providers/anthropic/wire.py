@@ -1,7 +1,7 @@
 """Assembles answers of the Messages API from their stream events.
 
-Pure: JSON objects in, messages of our vocabulary out. Requests are in `anthropic_request`, sending in `anthropic_api`,
-failures in `anthropic_failures`.
+Pure: JSON objects in, messages of our vocabulary out. Requests are in `request`, sending in `api`,
+failures in `failures`.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ from anthropic import AsyncAnthropic, AsyncStream, DefaultAsyncHttpxClient
 from anthropic.types import Message
 
 from rawko.providers.answer_size import ACCEPTED_ENCODINGS, bounded
-from rawko.providers.anthropic_failures import classify
-from rawko.providers.anthropic_request import RequestWriter
-from rawko.providers.anthropic_wire import AnswerReader
-from rawko.providers.endpoint import Endpoint
+from rawko.providers.anthropic.endpoint import Endpoint
+from rawko.providers.anthropic.failures import classify
+from rawko.providers.anthropic.request import RequestWriter
+from rawko.providers.anthropic.wire import AnswerReader
 from rawko.providers.http.calls import answered, whole
 from rawko.providers.models import resolve_model
 from rawko.runtime.ports import ModelRequest, StreamEvent, TurnDone
