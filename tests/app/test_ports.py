@@ -19,7 +19,7 @@ from rawko.providers.anthropic.api import AnthropicProvider
 from rawko.providers.cassette.port import PlayingProvider, RecordingProvider
 from rawko.providers.masked import MaskedProvider
 from rawko.providers.metering.metered import MeteredProvider
-from rawko.providers.scripted import ScriptedProvider
+from rawko.providers.scripted.provider import ScriptedProvider
 from rawko.runtime.ports import People, Provider, RecordingPort, Toolbox, Workspace, WrappingPort
 from rawko.tools.toolbox import Tools
 from rawko.workspace import SnapshotWorkspace

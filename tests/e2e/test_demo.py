@@ -17,8 +17,8 @@ import pytest
 from llmock.scenarios import Fail, Reply
 from llmock.scenarios import ToolCall as MockCall
 
-from rawko.providers.scenario import Reply as Scripted
-from rawko.providers.scenario_file import load_scenario
+from rawko.providers.scripted.scenario import Reply as Scripted
+from rawko.providers.scripted.scenario_file import load_scenario
 from tests.cli.shell import Ended, Shell, call, judges, picks, says
 from tests.cli.warm import calling
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from rawko.machines.agent_loop.actors import PLACEHOLDERS, AgentLoopPorts
 from rawko.machines.prompts.prompts import Prompts
-from rawko.providers.scripted import ScriptedProvider
+from rawko.providers.scripted.provider import ScriptedProvider
 from rawko.runtime.ports import People
 from rawko.tools.commands.bash import BashSettings
 from rawko.tools.toolbox import build_toolbox

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from rawko.providers.scenario_file import parse_scenario
-from rawko.providers.scripted import ScriptedProvider
+from rawko.providers.scripted.provider import ScriptedProvider
+from rawko.providers.scripted.scenario_file import parse_scenario
 from rawko.runtime.ports import (
     ModelRequest,
     Provider,

@@ -11,9 +11,9 @@ import pytest
 from rawko.providers.cassette.file import read_cassette
 from rawko.providers.failures import category_of
 from rawko.providers.models import DEFAULT_MODEL
-from rawko.providers.scenario import Expect, Reply, ScenarioDoc, ScriptedError, ScriptedUsage
-from rawko.providers.scenario_errors import ScenarioError
-from rawko.providers.scenario_file import parse_scenario
+from rawko.providers.scripted.scenario import Expect, Reply, ScenarioDoc, ScriptedError, ScriptedUsage
+from rawko.providers.scripted.scenario_errors import ScenarioError
+from rawko.providers.scripted.scenario_file import parse_scenario
 from rawko.vocabulary.errors import RETRYABLE_CODES, ProviderCode
 
 DOC = Path(__file__).parents[2] / "docs" / "providers.md"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from rawko.providers.routed import RoutedProvider
-from rawko.providers.scenario_file import parse_scenario
-from rawko.providers.scripted import ScriptedProvider
+from rawko.providers.scripted.provider import ScriptedProvider
+from rawko.providers.scripted.scenario_file import parse_scenario
 from rawko.runtime.ports import ModelRequest, ProviderError, TurnDone
 from rawko.vocabulary.messages import user_text
 

@@ -272,7 +272,7 @@ def _settings_schema(name: str) -> Callable[[], Any]:
 
 
 def _scenario_schema() -> Any:
-    from rawko.providers.scenario import scenario_schema
+    from rawko.providers.scripted.scenario import scenario_schema
 
     return scenario_schema()
 

@@ -25,7 +25,7 @@ _MODULES: Final = (
     "rawko.workspace",
     "rawko.chart.lowering",
     "rawko.postgres_sessions",
-    "rawko.providers.scripted",
+    "rawko.providers.scripted.provider",
     "rawko.tools.masked_log",
     "rawko.tools.mcp",
     "sqlalchemy.dialects.postgresql.psycopg",

@@ -10,8 +10,8 @@ import pytest
 
 from rawko.providers.metering.account import Bounds
 from rawko.providers.metering.metered import MeteredProvider
-from rawko.providers.scenario_file import parse_scenario
-from rawko.providers.scripted import ScriptedProvider
+from rawko.providers.scripted.provider import ScriptedProvider
+from rawko.providers.scripted.scenario_file import parse_scenario
 from rawko.runtime.ports import ModelRequest, ProviderError, StopReason, StreamEvent, TurnDone
 from rawko.vocabulary.budget import Budget
 from rawko.vocabulary.errors import ProviderCode

@@ -11,8 +11,8 @@ from rawko.config import ConfigError, Flags, load_settings
 from rawko.config.patterns import with_pattern
 from rawko.providers.metering.account import Bounds
 from rawko.providers.metering.metered import MeteredProvider
-from rawko.providers.scenario_file import parse_scenario
-from rawko.providers.scripted import ScriptedProvider
+from rawko.providers.scripted.provider import ScriptedProvider
+from rawko.providers.scripted.scenario_file import parse_scenario
 from rawko.runtime.ports import Answer, ModelRequest, ProviderError, Question
 from rawko.trust.project import grant
 from rawko.vocabulary.budget import Budget, duration_ms

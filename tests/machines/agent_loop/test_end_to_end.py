@@ -18,9 +18,9 @@ from rawko.chart import find_chart, load_chart, parse_chart
 from rawko.interpreter import Bindings, thaw
 from rawko.machines.agent_loop import agent_loop_input, bindings
 from rawko.machines.agent_loop.actors import AgentLoopPorts, actors, model_request
-from rawko.providers.scenario import Scenario
-from rawko.providers.scenario_file import load_scenario, parse_scenario
-from rawko.providers.scripted import ScriptedProvider
+from rawko.providers.scripted.provider import ScriptedProvider
+from rawko.providers.scripted.scenario import Scenario
+from rawko.providers.scripted.scenario_file import load_scenario, parse_scenario
 from rawko.runtime import Actor, ActorFailed, ChildMachine, child_machine
 from rawko.runtime.ports import Answer, ModelRequest, Question, StreamEvent, TextDelta, TurnDone
 from rawko.vocabulary.agent import AgentConfig, ToolAccess

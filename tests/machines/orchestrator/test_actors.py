@@ -22,8 +22,8 @@ from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS
 from rawko.machines.orchestrator.executor import child_input
 from rawko.machines.orchestrator.inputs import evaluate_progress_input, execute_agent_input, select_agent_input
 from rawko.machines.prompts.prompts import Prompts
-from rawko.providers.scenario_file import parse_scenario
-from rawko.providers.scripted import ScriptedProvider
+from rawko.providers.scripted.provider import ScriptedProvider
+from rawko.providers.scripted.scenario_file import parse_scenario
 from rawko.runtime.actor_kinds import ActorFailed, ChildFactory
 from rawko.runtime.ports import ModelRequest, StreamEvent, TurnDone
 from rawko.vocabulary.snapshot import FileChange

@@ -20,9 +20,9 @@ from rawko.machines.agent_loop.actors import actors as agent_actors
 from rawko.machines.orchestrator.actors import OrchestratorPorts, actors
 from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS
 from rawko.machines.prompts.prompts import Prompts
-from rawko.providers.scenario import Scenario
-from rawko.providers.scenario_file import load_scenario, parse_scenario
-from rawko.providers.scripted import ScriptedProvider
+from rawko.providers.scripted.provider import ScriptedProvider
+from rawko.providers.scripted.scenario import Scenario
+from rawko.providers.scripted.scenario_file import load_scenario, parse_scenario
 from rawko.runtime import Actor
 from rawko.runtime.ports import Answer, Question
 from rawko.vocabulary.agent import AgentConfig, describe

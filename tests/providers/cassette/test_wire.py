@@ -23,8 +23,8 @@ from rawko.providers.cassette.port import PlayingProvider, RecordingProvider
 from rawko.providers.cassette.recorder import Recorder
 from rawko.providers.cassette.tape import Tape
 from rawko.providers.cassette.wire import played, recorded
-from rawko.providers.scenario_file import parse_scenario
-from rawko.providers.scripted import ScriptedProvider
+from rawko.providers.scripted.provider import ScriptedProvider
+from rawko.providers.scripted.scenario_file import parse_scenario
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, TurnDone
 from rawko.vocabulary.messages import user_text
 from tests.providers.http_apis import PATIENCE_MS, SHORT_MS

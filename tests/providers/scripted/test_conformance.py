@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from rawko.providers.scenario_file import parse_scenario
-from rawko.providers.scripted import ScriptedProvider
+from rawko.providers.scripted.provider import ScriptedProvider
+from rawko.providers.scripted.scenario_file import parse_scenario
 from rawko.runtime.ports import Provider
 from rawko.testing.conformance.providers import PROVIDER_CONTRACTS, PURPOSE, Contract, Play
 

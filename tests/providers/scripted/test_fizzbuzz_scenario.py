@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from rawko.providers.scenario_file import load_scenario
-from rawko.providers.scripted import ScriptedProvider
+from rawko.providers.scripted.provider import ScriptedProvider
+from rawko.providers.scripted.scenario_file import load_scenario
 from rawko.runtime.ports import ModelRequest, ProviderError, ToolSpec, TurnDone
 from rawko.vocabulary.messages import Message, ToolCall, ToolResult, tool_results, user_text
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from rawko.providers.models import DEFAULT_MODEL, resolve_model
-from rawko.providers.scenario import (
+from rawko.providers.scripted.scenario import (
     Expect,
     Reply,
     ScenarioDoc,
@@ -21,8 +21,8 @@ from rawko.providers.scenario import (
     ScriptedUsage,
     scenario_schema,
 )
-from rawko.providers.scenario_errors import ScenarioError, ScenarioNotFoundError
-from rawko.providers.scenario_file import (
+from rawko.providers.scripted.scenario_errors import ScenarioError, ScenarioNotFoundError
+from rawko.providers.scripted.scenario_file import (
     find_scenario,
     load_scenario,
     parse_scenario,

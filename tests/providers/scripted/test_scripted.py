@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rawko.providers.scenario import Reply
-from rawko.providers.scenario_file import parse_scenario
-from rawko.providers.scripted import ScriptedProvider
-from rawko.providers.scripted_turn import deltas
+from rawko.providers.scripted.provider import ScriptedProvider
+from rawko.providers.scripted.scenario import Reply
+from rawko.providers.scripted.scenario_file import parse_scenario
+from rawko.providers.scripted.turn import deltas
 from rawko.runtime.ports import ModelRequest, ProviderError, StopReason, ToolSpec
 from rawko.vocabulary.messages import Message, ToolResult, assistant_text, tool_results, user_text
 
@@ -287,7 +287,7 @@ PROBE: Callable[[str], str] = (
 
 
 @pytest.mark.parametrize(
-    "module", ["rawko.providers.scripted", "rawko.providers.scenario_file", "rawko.providers.models"]
+    "module", ["rawko.providers.scripted.provider", "rawko.providers.scripted.scenario_file", "rawko.providers.models"]
 )
 def test_the_scripted_path_imports_no_sdk(module: str) -> None:
     run = subprocess.run([sys.executable, "-c", PROBE(module)], capture_output=True, text=True, check=True)

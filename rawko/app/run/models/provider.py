@@ -20,7 +20,7 @@ from rawko.runtime.ports import Provider
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
-    from rawko.providers.scenario import Scenario
+    from rawko.providers.scripted.scenario import Scenario
 
 
 def open_provider(
@@ -114,8 +114,8 @@ def _check_name(settings: Settings) -> None:
 
 
 def _scripted(settings: Settings, position: Mapping[str, Any] | None) -> Provider:
-    from rawko.providers.scenario_errors import ScenarioError
-    from rawko.providers.scripted import ScriptedProvider
+    from rawko.providers.scripted.provider import ScriptedProvider
+    from rawko.providers.scripted.scenario_errors import ScenarioError
 
     assert settings.scenario is not None, "load_settings refuses the scripted provider without a scenario"
     try:
@@ -130,7 +130,7 @@ def _scripted(settings: Settings, position: Mapping[str, Any] | None) -> Provide
 
 def _scenario(settings: Settings, name: str) -> Scenario:
     """The user's own scenario, or the project's, as read when the user was asked to trust it."""
-    from rawko.providers.scenario_file import load_scenario, parse_scenario
+    from rawko.providers.scripted.scenario_file import load_scenario, parse_scenario
 
     text = (
         project_of(settings).files.text(name, limit=MAX_CASSETTE_BYTES) if "scenario" in settings.of_project else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from rawko.named_files import near_path
-from rawko.providers.scenario import Scenario, ScenarioDoc
-from rawko.providers.scenario_errors import ScenarioError, ScenarioNotFoundError
+from rawko.providers.scripted.scenario import Scenario, ScenarioDoc
+from rawko.providers.scripted.scenario_errors import ScenarioError, ScenarioNotFoundError
 from rawko.vocabulary.documents import DocumentError, accepted, read_document, read_text
 
 SCENARIO_DIR = Path(__file__).parent / "scenarios"

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from rawko.providers.failures import provider_error
-from rawko.providers.scenario import Reply, Scenario
-from rawko.providers.scripted_expect import SeenConversation, abridged, message_text, unmet, unsendable
-from rawko.providers.scripted_turn import deltas, scripted_failure, turn_done
+from rawko.providers.scripted.expectations import SeenConversation, abridged, message_text, unmet, unsendable
+from rawko.providers.scripted.scenario import Reply, Scenario
+from rawko.providers.scripted.turn import deltas, scripted_failure, turn_done
 from rawko.runtime.ports import ModelRequest, ProviderError, StreamEvent, TurnDone
 
 Sleep = Callable[[float], Awaitable[object]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import is_
 from typing import Any
 
-from rawko.providers.scenario import Expect
+from rawko.providers.scripted.scenario import Expect
 from rawko.runtime.ports import ModelRequest
 from rawko.vocabulary.messages import Message, unpaired_calls
 

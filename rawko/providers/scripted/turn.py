@@ -1,4 +1,4 @@
-"""A scripted reply as events of a model call: blocks, deltas, usage, ids. Pure; `scripted` chooses the reply."""
+"""A scripted reply as events of a model call: blocks, deltas, usage, ids. Pure; `provider` chooses the reply."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rawko.providers.failures import USUAL_STATUS, provider_error
-from rawko.providers.scenario import Reply, ScriptedError
-from rawko.providers.scripted_expect import chars_of
+from rawko.providers.scripted.expectations import chars_of
+from rawko.providers.scripted.scenario import Reply, ScriptedError
 from rawko.runtime.ports import (
     ModelRequest,
     ProviderError,

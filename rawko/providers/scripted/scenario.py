@@ -1,6 +1,6 @@
 """The scenario format: the data of a scenario file, and its JSON Schema.
 
-`scenario_file` reads files; `scripted` answers requests.
+`scenario_file` reads files; `provider` answers requests.
 """
 
 from __future__ import annotations
