@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ProviderName = Literal["anthropic", "openai", "scripted", "cassette"]
 WIRES: Final[tuple[ProviderName, ...]] = ("anthropic", "openai")
-"""Providers that ask a model over the network; the others play a file."""
+"""Providers that ask a model over the network (`rawko.vocabulary.errors.Wire`); the others play a file."""
 PROVIDERS: Final[tuple[ProviderName, ...]] = get_args(ProviderName)
 Headless = Literal["fail", "park", "default"]
 """What a run does with a question that no person can answer: fail, wait in its journal, or take the default answer."""

@@ -100,6 +100,10 @@ LONG_WAIT_MS: Final = 60_000
 """If a server asks for a longer wait, the fallback model is used at once."""
 
 
+Wire = Literal["anthropic", "openai"]
+"""Providers that ask a model over the network; equals `WIRES` of `rawko.config.settings`, which imports no pydantic."""
+
+
 class Fallback(Data):
     """Another model, used after failures of some classes.
 
@@ -111,7 +115,7 @@ class Fallback(Data):
     """
 
     model: Annotated[str, Field(min_length=1)] | None = None
-    provider: Literal["anthropic", "openai"] | None = None
+    provider: Wire | None = None
     when: tuple[FailureClass, ...] = ("rate_limited", "overloaded", "server_error", "network_error", "timeout")
     after: Annotated[int, Field(ge=0, le=100)] = 2
 

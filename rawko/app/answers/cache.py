@@ -6,32 +6,28 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from pydantic import ValidationError
 
 from rawko.app.answers.store import AnswerStore, Warn
+from rawko.app.run.models.endpoints import NAMES
 from rawko.config import Settings
 from rawko.machines.orchestrator.arbiter.decision import ArbiterDecision
 from rawko.machines.orchestrator.asking import Answered, Question
-from rawko.providers.anthropic.endpoint import ANTHROPIC_URL
-from rawko.providers.chat_completions.endpoint import OPENAI_URL
 from rawko.vocabulary.usage import Usage
-
-_PLAYED: Final = ("scripted", "cassette")
 
 
 def server_of(settings: Settings) -> str:
     """Hash that identifies the server in a question's key, since servers may answer the same question differently."""
     said: list[str] = [settings.provider]
-    if settings.provider in _PLAYED:
+    if settings.provider == "scripted" or settings.provider == "cassette":
         played = str(settings.scenario if settings.provider == "scripted" else settings.cassette)
         said += [played, _content(settings.workspace / played)]
     else:
-        is_chat = settings.provider == "openai"
-        address = settings.openai_base_url if is_chat else settings.base_url
-        named = settings.environ.get("OPENAI_BASE_URL" if is_chat else "ANTHROPIC_BASE_URL")
-        said.append((named or address or (OPENAI_URL if is_chat else ANTHROPIC_URL)).rstrip("/"))
+        names = NAMES[settings.provider]
+        address = settings.environ.get(names.address) or getattr(settings, names.setting) or names.own
+        said.append(address.rstrip("/"))
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from rawko.app.run.models.endpoints import Wire, chat_endpoint_of, endpoint_of, sign_in, unknown_models
+from rawko.app.run.models.endpoints import NAMES, chat_endpoint_of, endpoint_of, sign_in, unknown_models
 from rawko.app.run.models.provider import check_provider
 from rawko.config import ConfigError, Flags, Settings, load_settings
+from rawko.config.row import rows
+from rawko.config.settings import WIRES
+from rawko.processes.keys import OWN, is_secret
 from rawko.trust.project import grant
+from rawko.vocabulary.errors import Wire
 from tests.cli.conftest import Typed, rawko, typed
 from tests.cli.shell import Shell
 
@@ -21,6 +26,14 @@ APIS = [
     pytest.param("anthropic", "base_url", "ANTHROPIC_BASE_URL", KEYS, id="anthropic"),
     pytest.param("openai", "openai_base_url", "OPENAI_BASE_URL", CHAT_KEYS, id="openai"),
 ]
+
+
+def test_every_provider_over_the_network_has_its_names_and_its_keys_are_kept_from_commands() -> None:
+    assert set(NAMES) == set(WIRES) == set(get_args(Wire)) == {api.id for api in APIS}
+    variables = {row.name: row.setting.env for row in rows(Settings)}
+    for names in NAMES.values():
+        assert variables[names.setting] == names.address
+        assert {name for name in names.keys if is_secret(name)} <= set(OWN)
 
 
 def settings_of(folder: Path, text: str, environ: dict[str, str], **flags: str) -> Settings:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from rawko.app.run.models.endpoints import NAMES
 from rawko.app.run.models.fallbacks import other_providers
 from rawko.config import ConfigError, Settings, project_of
 from rawko.config.trust_items import MAX_CASSETTE_BYTES
+from rawko.processes.keys import is_secret
 from rawko.providers.anthropic.endpoint import Endpoint
 from rawko.providers.cassette.cleaning import Cleaner, cleaner_for
 from rawko.providers.cassette.errors import CassetteError
@@ -114,7 +116,6 @@ def _recording(recorder: Recorder) -> Wrap:
 
 def _cleaner(settings: Settings) -> Cleaner:
     cleaner = cleaner_for(settings.workspace, settings.state_dir, settings.environ)
-    keys = {
-        settings.environ.get(name, ""): name for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY")
-    }
+    names = [name for api in NAMES.values() for name in api.keys if is_secret(name)]
+    keys = {settings.environ.get(name, ""): name for name in names}
     return Cleaner(cleaner.places, {**cleaner.secrets, **{key: name for key, name in keys.items() if key}})

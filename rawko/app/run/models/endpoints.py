@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from rawko.config import ConfigError, Settings
@@ -16,6 +16,7 @@ from rawko.config.checking.value_defects import ADDRESS, is_address
 from rawko.providers.anthropic.endpoint import ANTHROPIC_URL, Endpoint, endpoint_from_env
 from rawko.providers.chat_completions.endpoint import OPENAI_URL, ChatEndpoint, chat_endpoint_from_env
 from rawko.providers.models import BEGINS, DEFAULT_MODEL
+from rawko.vocabulary.errors import Wire
 
 NO_MODEL: Final = """no key and no endpoint: rawko does not know which model to ask. Four ways to get going:
   1. a key:       export ANTHROPIC_API_KEY=...
@@ -43,26 +44,28 @@ WRONG_ADDRESS: Final = (
 MAX_IDLE_MS: Final = 300_000
 """Longest silence of a server, in ms, that a call waits for, unless the whole call may take less."""
 
-Wire = Literal["anthropic", "openai"]
-
 
 class Names(NamedTuple):
-    """Names of the environment variables of one API, and its own address.
+    """The setting and the environment variables of one API, and its own address.
 
     Attributes:
+        setting: The setting that holds the address.
         address: The variable that holds the address.
         keys: The variables that hold credentials.
         own: The address of the API's own server, which always gets the keys.
     """
 
+    setting: str
     address: str
     keys: tuple[str, ...]
     own: str
 
 
 NAMES: Final[Mapping[Wire, Names]] = {
-    "anthropic": Names("ANTHROPIC_BASE_URL", ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), ANTHROPIC_URL),
-    "openai": Names("OPENAI_BASE_URL", ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"), OPENAI_URL),
+    "anthropic": Names("base_url", "ANTHROPIC_BASE_URL", ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), ANTHROPIC_URL),
+    "openai": Names(
+        "openai_base_url", "OPENAI_BASE_URL", ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"), OPENAI_URL
+    ),
 }
 
 _THIS_MACHINE: Final = ("localhost", "127.0.0.1", "::1")
@@ -115,7 +118,7 @@ def chat_endpoint_of(settings: Settings) -> ChatEndpoint:
 def sign_in(settings: Settings, wire: Wire) -> dict[str, str]:
     """The environment, completed by the settings' address; without the keys where that address may not have them."""
     environ, names = dict(settings.environ), NAMES[wire]
-    address = settings.base_url if wire == "anthropic" else settings.openai_base_url
+    address: str | None = getattr(settings, names.setting)
     if not address or environ.get(names.address):
         return environ
     environ[names.address] = address

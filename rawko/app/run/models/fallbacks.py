@@ -8,7 +8,7 @@ from dataclasses import replace
 from rawko.config import ConfigError, Settings
 from rawko.config.settings import WIRES
 from rawko.vocabulary.agent import AgentConfig
-from rawko.vocabulary.errors import Fallback
+from rawko.vocabulary.errors import Fallback, Wire
 
 ABLE_CHART = "agent_loop"
 """The chart of which rawko knows that its machine can fall back to another model."""
@@ -31,7 +31,7 @@ def fallbacks_of(settings: Settings, agents: Iterable[AgentConfig] | None = None
             yield fallback
 
 
-def other_providers(settings: Settings) -> tuple[str, ...]:
+def other_providers(settings: Settings) -> tuple[Wire, ...]:
     """The providers that a run may ask beside its own; none where a scenario or a cassette answers for every model.
 
     Raises:

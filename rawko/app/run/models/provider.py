@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from rawko.app.run.models.endpoints import NO_NAME, chat_endpoint_of, endpoint_of
 from rawko.app.run.models.fallbacks import other_providers
 from rawko.app.secrecy.session_secrets import masker_of
 from rawko.config import ConfigError, Settings, project_of
-from rawko.config.settings import WIRES
 from rawko.config.trust_items import MAX_CASSETTE_BYTES
 from rawko.extras import require
 from rawko.providers.masked import MaskedProvider
 from rawko.providers.routed import RoutedProvider
 from rawko.runtime.ports import Provider
+from rawko.vocabulary.errors import Wire
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -65,33 +65,41 @@ def _open_provider(
 
     _check_name(settings)
     inner = _open_wire(settings, settings.provider, wrap)
-    others = {name: partial(_open_wire, settings, name, None) for name in other_providers(settings)}
-    for name in others:
+    names = other_providers(settings)
+    others: dict[str, Callable[[], Provider]] = {name: partial(_open_wire, settings, name, None) for name in names}
+    for name in names:
         _check_wire(settings, name)
     return RoutedProvider(inner, others) if others else inner
 
 
 def _open_wire(
-    settings: Settings, name: str, wrap: Callable[[AsyncAnthropic], AsyncAnthropic] | None = None
+    settings: Settings, name: Wire, wrap: Callable[[AsyncAnthropic], AsyncAnthropic] | None = None
 ) -> Provider:
-    if name == "openai":
-        require("openai", "the provider 'openai'")
-        endpoint = chat_endpoint_of(settings)
-        from rawko.providers.chat_completions.api import OpenAIProvider
+    match name:
+        case "anthropic":
+            found = endpoint_of(settings)
+            from rawko.providers.anthropic.api import AnthropicProvider
 
-        return OpenAIProvider(endpoint)
-    found = endpoint_of(settings)
-    from rawko.providers.anthropic.api import AnthropicProvider
+            return AnthropicProvider(found, wrap=wrap)
+        case "openai":
+            require("openai", "the provider 'openai'")
+            endpoint = chat_endpoint_of(settings)
+            from rawko.providers.chat_completions.api import OpenAIProvider
 
-    return AnthropicProvider(found, wrap=wrap)
+            return OpenAIProvider(endpoint)
+        case _:
+            assert_never(name)
 
 
-def _check_wire(settings: Settings, name: str) -> None:
-    if name == "openai":
-        require("openai", "the provider 'openai'")
-        chat_endpoint_of(settings)
-    else:
-        endpoint_of(settings)
+def _check_wire(settings: Settings, name: Wire) -> None:
+    match name:
+        case "anthropic":
+            endpoint_of(settings)
+        case "openai":
+            require("openai", "the provider 'openai'")
+            chat_endpoint_of(settings)
+        case _:
+            assert_never(name)
 
 
 def check_provider(settings: Settings) -> None:
@@ -100,12 +108,15 @@ def check_provider(settings: Settings) -> None:
     Raises:
         ConfigError: There is no key and no endpoint, a key or an address is malformed, or a scenario is unusable.
     """
-    if settings.provider in WIRES:
-        _check_name(settings)
-        for name in (settings.provider, *other_providers(settings)):
-            _check_wire(settings, name)
-    elif settings.provider == "scripted":
-        _scripted(settings, None)
+    match settings.provider:
+        case "scripted":
+            _scripted(settings, None)
+        case "cassette":
+            pass
+        case wire:
+            _check_name(settings)
+            for name in (wire, *other_providers(settings)):
+                _check_wire(settings, name)
 
 
 def _check_name(settings: Settings) -> None:
