@@ -183,3 +183,24 @@ def test_a_complaint_is_wrapped_at_words_on_a_narrow_terminal_and_stays_one_line
         assert terminal.end() == 2
     assert "workspace;" in terminal.text and "\n  " in terminal.text.strip()
     assert told in " ".join(terminal.text.split())
+
+
+@pytest.mark.parametrize("words", [("run",), ("fleet", "up"), ()], ids=" ".join)
+def test_help_is_a_command_too(typed: Typed, words: tuple[str, ...]) -> None:
+    assert typed("help", *words).out == typed(*words, "--help").out != ""
+
+
+def test_help_of_what_is_no_command(typed: Typed) -> None:
+    asked = typed("help", "rnu")
+    assert (asked.code, asked.out) == (2, "")
+    assert "No such command 'rnu'. Did you mean 'run'?" in asked.err
+
+
+def test_a_task_that_is_not_where_or_as_it_must_be(typed: Typed) -> None:
+    sentence = typed("fix the parser's tests")
+    assert sentence.code == 2
+    assert """To work on a task: rawko run 'fix the parser'"'"'s tests'""" in sentence.err
+    unquoted = typed("race", "fix", "the", "tests")
+    assert unquoted.code == 2
+    assert 'A task is one argument, in quotes: rawko race "Add' in unquoted.err
+    assert "A task" not in typed("show", "1", "2").err + typed("fxi").err

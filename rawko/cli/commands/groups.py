@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import typer
 from typer.core import TyperGroup
 
 # Contexts and formatters are typer's own copies of click's, which have no public names.
+_UsageError: Final[Any] = typer.BadParameter.__bases__[0]
 
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Work": ("run", "chat", "race", "gauntlet", "parallel", "debate", "resume", "cancel", "explore"),
@@ -126,12 +129,35 @@ class GroupedHelp(TyperGroup):
     """Lists the commands of rawko in groups; without a command, on a terminal, it starts a session."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Treat `rawko` alone and `rawko --continue` as `rawko chat`, where the standard streams are a terminal."""
+        """Treat `rawko help NAME` as `rawko NAME --help`; `rawko` alone and `rawko --continue`, where the standard
+        streams are a terminal, as `rawko chat`."""
         ctx.terminal_width = _help_width()
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
         if not ctx.resilient_parsing and self._is_session(ctx, args):
             args = [SESSION, *args]
         parsed: list[str] = super().parse_args(ctx, args)
         return parsed
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command; where a sentence stands in its place, name the command that takes it as a task."""
+        try:
+            return super().resolve_command(ctx, args)
+        except _UsageError as error:
+            if args[0].strip().count(" "):
+                error.message += f" To work on a task: rawko run {shlex.quote(args[0])}"
+            raise
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; where a task is not in quotes, say so."""
+        try:
+            return super().invoke(ctx)
+        except _UsageError as error:
+            command = getattr(error.ctx, "command", self)
+            is_for_task = any(one.name == "task" and one.param_type_name == "argument" for one in command.params)
+            if is_for_task and error.message.startswith("Got unexpected extra argument"):
+                error.message += f'. A task is one argument, in quotes: rawko {command.name} "Add a --version option"'
+            raise
 
     def _is_session(self, ctx: Any, args: Sequence[str]) -> bool:
         if not args:
@@ -156,7 +182,7 @@ class GroupedHelp(TyperGroup):
         """Write the examples."""
         write_examples("", formatter)
         formatter.write_paragraph()
-        formatter.write_text("What a command takes: rawko COMMAND --help.")
+        formatter.write_text("What a command takes: rawko help COMMAND.")
 
 
 def write_examples(command: str, formatter: Any) -> None:
