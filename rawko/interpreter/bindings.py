@@ -16,12 +16,14 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Final, Literal, TypeVar, get_args
 
 from rawko.interpreter.errors import BindingError
 
 Kind = Literal["guard", "action", "actor", "delay", "input", "output", "context"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_DEFERRED: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_GENERATOR
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -82,6 +84,20 @@ def _check_first(function: Callable[..., Any], positional: int, *, variadic: boo
         raise BindingError(f"function {name!r} must take (context, event) first", name=name)
 
 
+def _refuse_deferred(kind: Kind, name: str, function: Callable[..., Any]) -> None:
+    """Refuse a function that returns before it has done its work: a guard that is a coroutine would always be true."""
+    code = getattr(function, "__code__", None) or getattr(getattr(function, "func", None), "__code__", None)
+    flags = getattr(code, "co_flags", 0)
+    if flags & _DEFERRED:
+        what = "a generator" if flags & inspect.CO_GENERATOR else "async"
+        raise BindingError(
+            f"{kind} {name!r} is {what}; accepted: a plain function, which returns its result at once. "
+            "What takes time is the work of an actor",
+            name=name,
+            kind=kind,
+        )
+
+
 class Bindings:
     """A registry of guards, actions, actors, delays, inputs, outputs and context models, by name.
 
@@ -104,13 +120,15 @@ class Bindings:
         """Bind a name.
 
         Raises:
-            BindingError: The name is bound already, or the function does not take (context, event).
+            BindingError: The name is bound already, the function does not take (context, event), or it is async or a
+                generator: what it returns would always count as true.
         """
         table = self._tables[kind]
         if name in table and table[name] is not value:
             raise _bound_twice(kind, name)
         if kind in ("guard", "action", "delay", "input", "output"):
             signature_of(value)
+            _refuse_deferred(kind, name, value)
         table[name] = value
 
     def declare(self, kind: Kind, *names: str) -> None:

@@ -114,7 +114,6 @@ def freeze_own_fields(data: dict[str, Any], where: str) -> dict[str, Any]:
 
     Raises:
         NotJsonError: As `freeze`; the dictionary is then partly frozen.
-        NotJsonError: As `freeze`; then the dictionary is half done.
     """
     try:
         for key in data:

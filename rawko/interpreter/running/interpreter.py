@@ -94,9 +94,11 @@ class Interpreter(SismicFace):
     ) -> None:
         if not isinstance(chart, Chart):
             raise TypeError(
-                f"Interpreter takes a Chart, found {type(chart).__name__}; "
-                "for a sismic Statechart use Interpreter.from_sismic(statechart, trusted=True)"
+                f"Interpreter takes a Chart, found {type(chart).__name__}; rawko.load_chart(path) or parse_chart(text) "
+                "makes one; for a sismic Statechart use Interpreter.from_sismic(statechart, trusted=True)"
             )
+        if bindings is not None and not isinstance(bindings, Bindings):
+            raise TypeError(f"Interpreter takes Bindings, found {type(bindings).__name__}; rawko.Bindings() makes one")
         if chart.has_code and (observation is None or not observation.has_evaluator):
             raise UntrustedCodeError(
                 f"chart {chart.name!r} holds Python code; allow it with trusted=True "

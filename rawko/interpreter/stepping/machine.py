@@ -100,6 +100,8 @@ class Machine:
         self.clock = clock
         self.time: float = self.now
         self.model: ContextModel | FreeContext = model_of(chart, bindings)
+        if input is not None and type(input) is not dict and not isinstance(input, Mapping):
+            raise TypeError(f"input is a mapping of fields, or None; found {type(input).__name__}")
         self.input: Record = Record(freeze_fields(input, "input")) if input else NO_INPUT
         self.fields: dict[str, Any] = self.model.initial(self.input)
         self.context: Record = LiveRecord(self.fields)

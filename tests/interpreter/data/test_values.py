@@ -7,8 +7,10 @@ import itertools
 import json
 import pickle
 import re
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -551,3 +553,40 @@ def test_a_key_of_another_class_of_text_costs_no_level() -> None:
     assert freeze_own_fields(nested(MAX_DEPTH), "here") == nested(MAX_DEPTH)
     with pytest.raises(NotJsonError, match=f"at most {MAX_DEPTH} levels of nesting"):
         freeze_own_fields(nested(MAX_DEPTH + 1), "here")
+
+
+async def waiting(context: Any, event: Any) -> bool:
+    return False
+
+
+def yielding(context: Any, event: Any) -> Iterator[bool]:
+    yield False
+
+
+async def streaming(context: Any, event: Any) -> AsyncIterator[bool]:
+    yield False
+
+
+@pytest.mark.parametrize(
+    ("function", "what"),
+    [(waiting, "async"), (yielding, "a generator"), (streaming, "async"), (partial(waiting), "async")],
+)
+@pytest.mark.parametrize("kind", ["guard", "action", "delay", "input", "output"])
+def test_a_function_that_returns_before_its_work_is_done_is_no_guard(kind: Any, function: Any, what: str) -> None:
+    with pytest.raises(BindingError, match=f"{kind} 'f' is {what}; accepted: a plain function"):
+        Bindings().add(kind, "f", function)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("chart.yaml",), "takes a Chart, found str; rawko.load_chart"),
+        ((chart_of("name: r"), {}), "takes Bindings, found dict"),
+        ((chart_of("name: r"), None, 5), "input is a mapping of fields, or None; found int"),
+        ((chart_of("name: r"), None, []), "input is a mapping of fields, or None; found list"),
+    ],
+)
+def test_arguments_of_other_types_are_named(arguments: tuple[Any, ...], said: str) -> None:
+    given = dict(zip(("chart", "bindings", "input"), arguments, strict=False))
+    with pytest.raises(TypeError, match=re.escape(said)):
+        Interpreter(**given)
