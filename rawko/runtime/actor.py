@@ -18,7 +18,7 @@ from rawko.interpreter.data.effects import StartInvocation
 from rawko.interpreter.data.events import make_event
 from rawko.interpreter.data.freezing import freeze
 from rawko.interpreter.data.steps import Step
-from rawko.interpreter.data.values import thaw
+from rawko.interpreter.data.values import Record, thaw
 from rawko.interpreter.errors import SnapshotError
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.interpreter.running.replay import restore_as_it_was
@@ -343,7 +343,7 @@ class Actor:
         return tuple(self.interpreter.configuration)
 
     @property
-    def context(self) -> Mapping[str, Any]:
+    def context(self) -> Record:
         """The machine's context, live and read-only."""
         return self.interpreter.context
 

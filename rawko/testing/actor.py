@@ -12,6 +12,7 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.data.events import Event, make_event
 from rawko.interpreter.data.steps import Receipt, Step
+from rawko.interpreter.data.values import Record
 from rawko.interpreter.running.choices import Selections
 from rawko.interpreter.running.explain import Refusal
 from rawko.testing.coverage.counts import Coverage
@@ -209,7 +210,7 @@ class TestActor:
         return tuple(self.interpreter.configuration)
 
     @property
-    def context(self) -> Mapping[str, Any]:
+    def context(self) -> Record:
         """The machine's context, live and read-only."""
         return self.interpreter.context
 

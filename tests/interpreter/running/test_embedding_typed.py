@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from typing import assert_type
 
-from rawko import ActionError, Bindings, Chart, Event, Interpreter, Receipt, Step, append, assign, parse_chart, send
+from rawko import ActionError, Actor, Bindings, Chart, Event, Interpreter, Receipt, Step
+from rawko import append, assign, parse_chart, send
 from rawko.interpreter import Record, Refusal, StartInvocation, Updates
 
 bindings = Bindings()
@@ -61,6 +62,14 @@ def run(chart: Chart) -> int:
     except ActionError as error:
         print(error.where, error.function)
     return len(started)
+
+
+async def act(chart: Chart) -> int:
+    async with Actor(chart, bindings, input={"visitors": 0, "coins": []}) as actor:
+        actor.send("COIN", cents=50)
+        await actor.wait_for("open", timeout_s=1)
+        assert_type(actor.context, Record)
+        return int(actor.context.visitors)
 
 
 run(parse_chart("..."))
