@@ -10,17 +10,19 @@ from typing import Protocol
 
 from rawko.app.exploration.places import is_exploration
 from rawko.app.following.reading import Piece, follow
-from rawko.app.records.record import read_record
+from rawko.app.records.record import RunRecord, read_record
 from rawko.app.records.rows import Line
 from rawko.app.views.folding import StepFold
 from rawko.app.views.joining import Joiner
 from rawko.app.views.reading import open_steps
 from rawko.app.views.steps import StepKind, StepView
 from rawko.cli.columns import stdout_width
-from rawko.cli.output import Painter, complain, discard_stdout, visible_json
+from rawko.cli.fitting import fitted
+from rawko.cli.output import Painter, complain, discard_stdout, visible_json, visible_line
 from rawko.cli.runs.log import LogOptions, json_line, row_line
 from rawko.cli.runs.log_lines import LogLines, Wanted
 from rawko.cli.settings import settings_for_reading
+from rawko.cli.summary import how_to_answer
 from rawko.config import ConfigError
 from rawko.runtime.journal import StepRecord
 from rawko.vocabulary.agent_path import agents_in, shown_paths
@@ -63,6 +65,20 @@ async def _follow(run: str, options: LogOptions) -> None:
                 shown.row(one)
             sys.stdout.flush()
     shown.end()
+    sys.stdout.flush()
+    if how := _how_to_go_on(read_record(run, current)):
+        print(fitted(visible_line(how), sys.stderr), file=sys.stderr)
+
+
+def _how_to_go_on(record: RunRecord) -> str | None:
+    """The next command for a run that has stopped and not ended; None for one that has ended."""
+    match record.outcome:
+        case "interrupted":
+            return f"rawko: run {record.run} was interrupted; go on with: rawko resume {record.run}"
+        case "needs_person":
+            question = (record.report or {}).get("question") or {}
+            return how_to_answer(str(question.get("kind")), str(question.get("run") or record.run))
+    return None
 
 
 class _Shown(Protocol):

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.shell import Ended, Shell, Started, call, judges, picks, says
+from tests.cli.shell import KILL_RAWKO, Ended, Shell, Started, call, judges, picks, says
 from tests.cli.warm import calling
 
 Typed = Callable[..., Ended]
@@ -134,6 +134,19 @@ def test_a_run_that_nobody_follows_has_no_such_file(rawko: Shell, typed: Typed) 
     done = typed("run", "Work", "--agent", "developer", "--scenario", str(scenario), "--json")
     assert not list(rawko.state.glob("*/runs/*/text.jsonl"))
     assert FIRST not in typed("log", done.report["run"], "--follow", "--events").out
+
+
+def test_the_end_of_a_run_that_goes_on_later_names_the_command_for_that(rawko: Shell, typed: Typed) -> None:
+    alone = ("run", "Work", "--agent", "developer", "--json", "--scenario")
+    asking = rawko.scenario(says("developer", call("clarify", question="Tabs?")), name="asking.yaml")
+    run = typed(*alone, str(asking)).report["run"]
+    assert f'rawko answer {run} "..."' in typed("log", run, "--follow").err
+    assert typed("log", run, "--follow", "--json").err.startswith("Nobody is there to answer: ")
+    killed = rawko.scenario(says("developer", call("bash", command=KILL_RAWKO)))
+    rawko("run", "Work", "--agent", "developer", "--yes", "--scenario", str(killed))
+    followed = typed("log", "last", "--follow")
+    assert "was interrupted; go on with: rawko resume 2" in followed.err
+    assert "resume" not in followed.out
 
 
 def test_a_run_that_is_not_there(typed: Typed) -> None:
