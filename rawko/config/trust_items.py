@@ -194,11 +194,22 @@ def _evidence(find: _Finder, name: str, value: Any) -> Iterator[Item]:
 
 
 def agent_checks(agents: Mapping[str, AgentConfig], folder: str) -> tuple[Item, ...]:
-    """One item per check in the project's agent files, including the parameter `check` of an agent's chart.
+    """One item per check in the project's agent files, including the parameter `check` of an agent's chart, and one
+    per agent whose race is adopted without a person (`adopt: always`).
 
     Args:
         folder: The folder of the agent files, relative to the project.
     """
+    adoptions = tuple(
+        Item(
+            "answer",
+            f"parameters.{agent.name}.adopt",
+            f"what lanes of agent {agent.name!r} have made is taken over without a person's approval",
+            folder,
+        )
+        for agent in agents.values()
+        if agent.parameters.get("adopt") == "always"
+    )
     parameters = tuple(
         Item(
             "check",
@@ -210,17 +221,21 @@ def agent_checks(agents: Mapping[str, AgentConfig], folder: str) -> tuple[Item, 
         for agent in agents.values()
         if (check := agent.parameters.get("check")) is not None
     )
-    return parameters + tuple(
-        Item(
-            "check",
-            f"evidence.{agent.name}.{demand.check}",
-            f"{demand.check!r} is run before agent {agent.name!r} may complete, without a question",
-            folder,
-            content=hash_of(demand.to_json()),
+    return (
+        adoptions
+        + parameters
+        + tuple(
+            Item(
+                "check",
+                f"evidence.{agent.name}.{demand.check}",
+                f"{demand.check!r} is run before agent {agent.name!r} may complete, without a question",
+                folder,
+                content=hash_of(demand.to_json()),
+            )
+            for agent in agents.values()
+            for demand in agent.evidence
+            if demand.check is not None
         )
-        for agent in agents.values()
-        for demand in agent.evidence
-        if demand.check is not None
     )
 
 

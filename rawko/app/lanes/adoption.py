@@ -18,7 +18,7 @@ line when the run has ended.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
@@ -28,6 +28,7 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.values import thaw
 from rawko.runtime.actor_kinds import ActorFailed, Scope
 from rawko.runtime.ports import WorkspaceError
+from rawko.tools.text import shown_name
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace.repository.archive import Archive
 from rawko.workspace.repository.merge import Side
@@ -44,6 +45,9 @@ Result = TypeVar("Result")
 
 class MergingWorkspace(Protocol):
     """The part of `rawko.workspace.SnapshotWorkspace` that an adoption uses."""
+
+    @property
+    def root(self) -> str: ...
 
     async def capture(self, label: str) -> Snapshot: ...
 
@@ -65,10 +69,19 @@ class Adoption:
         workspace: Workspace of the parent run.
         snapshots: Folder of the store that also holds the lanes' files.
         halt: Called with the reason why the run has to stop: its files can be neither read nor written.
+        obeyed: Returns the places in the folder, whole paths as they are now, whose changes are not adopted: in the
+            lane's own folder nothing obeys them, so that its sandbox does not guard them.
     """
 
-    def __init__(self, workspace: MergingWorkspace, snapshots: Path, halt: Callable[[str], None]) -> None:
-        self._workspace, self._snapshots, self._halt = workspace, snapshots, halt
+    def __init__(
+        self,
+        workspace: MergingWorkspace,
+        snapshots: Path,
+        halt: Callable[[str], None],
+        *,
+        obeyed: Callable[[], Iterable[Path]] = tuple,
+    ) -> None:
+        self._workspace, self._snapshots, self._halt, self._obeyed = workspace, snapshots, halt, obeyed
 
     async def capture_files(self, given: Any) -> dict[str, Any]:
         """`{snapshot}`: a snapshot of the present files."""
@@ -81,7 +94,8 @@ class Adoption:
         is text for a person, `safety` the snapshot before, `now` the one after a merge.
 
         Raises:
-            ActorFailed: The files of the lane or of the folder cannot be read.
+            ActorFailed: The files of the lane or of the folder cannot be read, or the lane changes what git or rawko
+                obeys later.
         """
         base, theirs = await self._of_lane(given["run"])
         try:
@@ -98,7 +112,7 @@ class Adoption:
         that it would have given without the interruption.
 
         Raises:
-            ActorFailed: The files cannot be read or changed.
+            ActorFailed: The files cannot be read or changed, or the lane changes what git or rawko obeys later.
         """
         asked = thaw(given)
         back = asked.get("back")
@@ -120,7 +134,7 @@ class Adoption:
         `changes` and `conflicts` are paths, `diff` is the lane's work as text, `snapshot` holds the files afterwards.
 
         Raises:
-            ActorFailed: The snapshots of the lane are missing.
+            ActorFailed: The snapshots of the lane are missing, or it changes what git or rawko obeys later.
         """
         run = str(thaw(given)["run"])
         base, theirs = await self._of_lane(run)
@@ -168,12 +182,22 @@ class Adoption:
         """The files that a lane started with, and those at its end.
 
         Raises:
-            ActorFailed: The snapshots are missing or incomplete.
+            ActorFailed: The snapshots are missing or incomplete, or the lane changes what git or rawko obeys later.
         """
         try:
-            return await asyncio.to_thread(self._ends_of, run)
+            base, theirs = await asyncio.to_thread(self._ends_of, run)
+            places = await asyncio.to_thread(lambda: tuple(self._obeyed()))
+            changes = await self._workspace.changes(base.tree, theirs.tree) if places else ()
         except WorkspaceError as error:
             raise _failed(error.message) from error
+        root = Path(self._workspace.root)
+        found = next((one.path for one in changes if any((root / one.path).is_relative_to(at) for at in places)), None)
+        if found is not None:
+            raise _failed(
+                f"run {run!r} changes {shown_name(found)}, which git or rawko obeys in this folder, outside of the "
+                f"sandbox; nothing is taken over. Look at it: rawko diff {run}; to take it over: rawko adopt {run}"
+            )
+        return base, theirs
 
     def _ends_of(self, run: str) -> tuple[Snapshot, Snapshot]:
         with Archive(self._snapshots) as archive:

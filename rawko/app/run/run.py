@@ -331,7 +331,7 @@ class Run:
         if not may_run_agents(self.settings):
             return
         from rawko.app.lanes.adoption import Adoption
-        from rawko.app.run.parts.lane_host import common_with_lanes, open_lanes
+        from rawko.app.run.parts.lane_host import common_with_lanes, obeyed_in, open_lanes
 
         assert self._meter is not None
         account, workspace = self._meter.account, stores.workspace
@@ -339,7 +339,9 @@ class Run:
             await take_up_usage(account, self.settings, self.id, stores.journal)
         common = common_with_lanes(self.settings, account, self._stopwatch, self._paces, provider, self.common)
         snapshots = self.settings.state_dir / "snapshots"
-        self._adoption = None if self.is_cancel else Adoption(workspace, snapshots, driver.halt).bindings()
+        obeyed = partial(obeyed_in, self.settings) if self.settings.sandbox else tuple
+        adoption = Adoption(workspace, snapshots, driver.halt, obeyed=obeyed)
+        self._adoption = None if self.is_cancel else adoption.bindings()
         make_run = partial(Run, log=self.log, is_of_session=True)
         self._lanes = lanes = open_lanes(self.settings, self.id, common, self.people, workspace, driver, make_run)
         stack.push_async_callback(lanes.aclose, is_ended=False)

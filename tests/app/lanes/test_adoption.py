@@ -74,6 +74,21 @@ async def test_an_adoption_that_is_begun_again_changes_nothing_more(place: Place
     assert (again["is_adopted"], again["changes"], place.here()) == (True, [], then)
 
 
+@pytest.mark.parametrize("actor", ["plan_adoption", "adopt_lane", "bring_in"])
+async def test_what_is_obeyed_in_the_folder_is_not_taken_over(place: Place, actor: str) -> None:
+    places = [place.folder / "hooks", place.folder / "c.txt"]
+    adoption = Adoption(place.workspace, place.base / "state", place.halted.append, obeyed=lambda: places)
+    await place.lane_makes(a_txt="one\n", c_txt="c\n")
+    before = place.here()
+    more = (None,) if actor == "bring_in" else ()
+    with pytest.raises(ActorFailed) as caught:
+        await getattr(adoption, actor)({"run": "r__a"}, *more)
+    assert "'r__a' changes c.txt, which git or rawko obeys" in str(caught.value)
+    assert place.here() == before
+    places.pop()
+    assert not (await adoption.plan_adoption({"run": "r__a"}))["is_refused"]
+
+
 async def test_a_conflict_changes_nothing(place: Place) -> None:
     await place.lane_makes(a_txt="lane\n", b_txt="lane\n")
     place.write(place.folder, {"a.txt": "mine\n"})

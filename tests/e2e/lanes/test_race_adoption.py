@@ -16,6 +16,7 @@ from tests.cli.conftest import Typed
 from tests.cli.shell import KILL_RAWKO, Ended, Shell, call, says
 from tests.cli.terminal import Terminal
 from tests.e2e.time_travel.test_travel_troubles import count
+from tests.tools.sandbox.needs_sandbox import needs_sandbox
 
 RACE = ("race", "Write out.txt")
 TOLD = ("--json", "--yes", "--trust", "--adopt")
@@ -49,6 +50,32 @@ def test_the_winner_is_merged_with_what_a_person_has_edited_meanwhile(rawko: She
     assert typed(*undo).code == 0
     assert rawko.read("list.txt").split() == ["zero", *"12345678"] and not (rawko.folder / "out.txt").exists()
     assert git == {path: path.read_bytes() for path in (rawko.folder / ".git").rglob("*") if path.is_file()}
+
+
+@needs_sandbox
+def test_a_hook_that_git_runs_in_the_folder_is_not_taken_over_from_the_sandbox_of_a_lane(rawko: Shell) -> None:
+    rawko.write("hooks/pre-commit", "true\n")
+    for words in (("init", "-q"), ("config", "core.hooksPath", "hooks")):
+        subprocess.run(["git", *words], cwd=rawko.folder, check=True)
+    done = raced(rawko, "echo evil > hooks/pre-commit; echo x > out.txt", "--sandbox")
+    assert "changes hooks/pre-commit, which git or rawko obeys in this folder" in done.report["summary"], done.text
+    assert (rawko.read("hooks/pre-commit"), (rawko.folder / "out.txt").exists()) == ("true\n", False)
+
+
+@pytest.mark.parametrize("adopt", ["always", "ask"])
+def test_a_project_cannot_do_without_the_persons_approval(rawko: Shell, adopt: str) -> None:
+    parameters = f"{{adopt: {adopt}, lanes: [{{lane: one, agent: developer}}]}}"
+    text = "name: NAME\nwhen_to_use: w\nsystem_prompt: s\n"
+    rawko.write(".rawko/agents/developer.yaml", text.replace("NAME", "developer"))
+    rawko.write(".rawko/agents/own.yaml", f"{text.replace('NAME', 'own')}chart: race\nparameters: {parameters}\n")
+    replies = ({**one, "purpose": "agent:developer"} for one in works("echo x > out.txt"))
+    words = ("run", "Write out.txt", "--agent", "own", "--yes", "--scenario", str(rawko.scenario(*replies)))
+    done = rawko(*words)
+    told = "what lanes of agent 'own' have made is taken over without a person's approval"
+    assert (told in done.text, done.code == 2) == (adopt == "always", adopt == "always"), done.text
+    assert not (rawko.folder / "out.txt").exists()
+    assert rawko(*words, "--trust").code in (0, 4)
+    assert (rawko.folder / "out.txt").exists() == (adopt == "always")
 
 
 def test_conflicts_are_listed_and_nothing_is_written(rawko: Shell) -> None:

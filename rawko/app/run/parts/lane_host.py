@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from rawko.app.lanes.host import LaneRun, ParentRun
@@ -44,6 +45,14 @@ def common_with_lanes(
         return replace(common, watch=above.watch, recorded=above.recorded)
     recording = recording_of(provider) if is_own else None
     return common if recording is None else replace(common, recorded=recording.beside)
+
+
+def obeyed_in(settings: Settings) -> tuple[Path, ...]:
+    """The places in a run's folder that git or rawko obeys because a configuration names their path."""
+    from rawko.tools.sandbox.baseline import named_places, user_places
+    from rawko.tools.sandbox.repositories import Pointers
+
+    return named_places(settings.workspace.resolve(), Pointers(), user_places(settings.environ))
 
 
 def open_lanes(
