@@ -22,10 +22,12 @@ from rawko.testing.collect import scenario_test_name
 from tests.requirements.mutant_probe import BROKEN
 from tests.requirements.mutants import Mutant, load_mutants, mutated, shipped_texts
 from tests.requirements.page import Row, rows, scenarios
-from tests.requirements.tree import Tree, Trial
+from tests.requirements.tree import DEADLINE_S, Tree, Trial
 
 SLOW = ("/e2e/", "/cli/", "/docs/", "/conformance/")
 """Folders whose tests are run after the others that a row names."""
+EACH_S = 2
+"""Seconds more that all tests may take together, for each: a row may name a file with hundreds."""
 
 
 def node_ids(row: Row) -> list[str]:
@@ -100,11 +102,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _sound(trees: SimpleQueue[Tree], tests: dict[str, list[str]]) -> bool:
     """Whether all named tests pass where nothing is broken; else what fails is printed."""
     tree = trees.get()
-    trial = tree.try_({}, sorted({name for names in tests.values() for name in names}), stop=False)
+    named = sorted({name for names in tests.values() for name in names})
+    trial = tree.try_({}, named, stop=False, deadline_s=DEADLINE_S + EACH_S * len(named))
     trees.put(tree)
     if trial.code != 0:
         print(trial.output, file=sys.stderr)
-        print("tests fail without any mutant", file=sys.stderr)
+        what = "tests fail" if trial.code is not None else f"{len(named)} tests do not end in {trial.seconds:.0f} s,"
+        print(f"{what} without any mutant", file=sys.stderr)
     return trial.code == 0
 
 
