@@ -138,7 +138,7 @@ def run_with(base: Path, config: str, replies: Sequence[Mapping[str, Any]], **mo
 
 
 async def cancelled_while_waiting(run: Run, lines: list[str]) -> Report:
-    """The report of a run that is cancelled once it says that it waits."""
+    """The report of a run that is cancelled once it says that it waits; one that does not wait ends by itself."""
     waits = asyncio.Event()
 
     def log(level: str, text: str, data: Mapping[str, Any]) -> None:
@@ -148,8 +148,10 @@ async def cancelled_while_waiting(run: Run, lines: list[str]) -> Report:
 
     run.log = log
     working = asyncio.ensure_future(run.execute())
+    waiting = asyncio.ensure_future(waits.wait())
     async with asyncio.timeout(600):
-        await waits.wait()
+        await asyncio.wait((working, waiting), return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
         run.cancel("me")
         return await working
 
