@@ -302,18 +302,19 @@ def count_ended(connection: Connection, queue: str, until: datetime, tenant: str
     return connection.execute(select(func.count()).where(_is_ended(queue, until, tenant))).scalar_one()
 
 
-def ended(connection: Connection, queue: str, until: datetime, tenant: str | None, *, most: int) -> list[str]:
-    """Tasks of a queue that have ended until a time, the oldest first, locked; those that another call has are left
-    out.
+def ended(connection: Connection, queue: str, until: datetime, tenant: str | None, *, most: int) -> Mapping[str, bool]:
+    """Tasks of a queue that have ended until a time, and whether a worker has ever had them; locked. Those that another
+    call has locked are left out.
     """
-    query = select(tasks.c.run).where(_is_ended(queue, until, tenant)).order_by(tasks.c.changed_at, tasks.c.run)
-    return [str(run) for run in connection.scalars(query.limit(most).with_for_update(skip_locked=True))]
+    query = select(tasks.c.run, tasks.c.claimed_at.is_not(None)).where(_is_ended(queue, until, tenant))
+    query = query.order_by(tasks.c.changed_at, tasks.c.run).limit(most).with_for_update(skip_locked=True)
+    return {str(run): has_begun for run, has_begun in connection.execute(query)}
 
 
-def delete_tasks(connection: Connection, runs: Sequence[str]) -> None:
+def delete_tasks(connection: Connection, runs: Collection[str]) -> None:
     """Delete tasks and their letters."""
     for table in (letters, tasks):
-        connection.execute(delete(table).where(table.c.run.in_(runs)))
+        connection.execute(delete(table).where(table.c.run.in_(tuple(runs))))
 
 
 def _is_ended(queue: str, until: datetime, tenant: str | None) -> ColumnElement[bool]:

@@ -63,13 +63,14 @@ class Pruning(FleetCalls):
         pruned = PrunedActors()
         while True:
             with self._written() as connection:
-                ids = records.ended(connection, queue, until, tenant, most=_AT_ONCE)
-                if not ids:
+                ended = records.ended(connection, queue, until, tenant, most=_AT_ONCE)
+                if not ended:
                     return pruned
-                self._engine.delete(ids, within=connection)
-                records.delete_tasks(connection, ids)
-                rows, texts = self._prune_journal(connection, ids)
-            pruned = PrunedActors(pruned.actors + len(ids), pruned.rows + rows, pruned.texts + texts)
+                self._engine.delete(ended, within=connection)
+                records.delete_tasks(connection, ended)
+                # A journal of an actor that no worker has ever had is another program's, which uses the same id.
+                rows, texts = self._prune_journal(connection, [id for id, has_begun in ended.items() if has_begun])
+            pruned = PrunedActors(pruned.actors + len(ended), pruned.rows + rows, pruned.texts + texts)
 
     def _prune_journal(self, connection: Connection, ids: list[str]) -> tuple[int, int]:
         """Delete journal rows, the last part of a transaction: writers of the journal wait from here on."""

@@ -239,7 +239,7 @@ class DbosEngine:
         options = self._system.engine.get_execution_options()
         for name in TABLES:  # the row of the run last: others refer to it, and go with it
             table = getattr(self._system.tables, name)
-            within.execute(delete(table).where(table.c.workflow_uuid.in_(runs)), execution_options=options)
+            within.execute(delete(table).where(table.c.workflow_uuid.in_(tuple(runs))), execution_options=options)
 
     def limits(self, queue: str, change: QueueLimits | None = None) -> QueueLimits:
         with self._fleet_errors():

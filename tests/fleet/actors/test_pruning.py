@@ -107,6 +107,17 @@ async def test_an_id_that_was_deleted_begins_anew(address: str, tmp_path: Path) 
     assert file.read_text().splitlines() == [f"again {number} 1" for number in (0, 1, 0, 1, 2)]
 
 
+async def test_the_journal_of_another_program_stays(address: str) -> None:
+    journal = SqlJournal(address)
+    await journal.begin("same")
+    async with ActorQueue(address, "orders") as queue:
+        await queue.submit("same", input={"items": []})
+        await queue.cancel("same")
+        assert await queue.prune(older_than_s=0) == PrunedActors(1, 0, 0)
+    assert await journal.runs() == ("same",)
+    await journal.aclose()
+
+
 async def test_nothing_goes_where_a_part_cannot_go(address: str, fleet: Fleet, database: URL, tmp_path: Path) -> None:
     async with ActorQueue(address, "counting") as queue:
         await counted(queue, address, tmp_path / "marks", "one")
