@@ -7,6 +7,7 @@ to a bound.
 
 from __future__ import annotations
 
+from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from rawko.chart.definition import Chart
@@ -34,6 +35,9 @@ MAX_NODES = 4096
 has no more configurations. When full, all tables are dropped and rebuilt on demand.
 """
 
+Place: TypeAlias = tuple[Node, dict[int, tuple[int, ...]], bool]
+"""Where a machine is, as shared parts: its node, its history records, whether it has ended."""
+
 MAX_PARTS = 65_536
 """Most parts of plans kept per chart; parts refer to no configuration."""
 
@@ -44,6 +48,7 @@ class Program:
     Attributes:
         nodes: By configuration; only configurations that machines can be in.
         legal_records: History records that have been checked, with the index of the history; at most MAX_NODES.
+        known_places: Parts of snapshot texts that have been checked, see `running.snapshot_text`; at most MAX_NODES.
 
     Raises:
         BindingError: See `BoundChart`.
@@ -55,6 +60,7 @@ class Program:
         self.max_nodes = max(MAX_NODES, len(structure.states))
         self.nodes: dict[Configuration, Node] = {}
         self.legal_records: set[tuple[int, tuple[int, ...]]] = set()
+        self.known_places: dict[tuple[str, str], Place] = {}
         self._strays: list[Node] = []
         self._generation = 0
         self.uses_parts = structure.has_parallel
@@ -79,6 +85,7 @@ class Program:
         for node in [*list(self.nodes.values()), *self._strays]:  # lists: other threads may add nodes meanwhile
             node.forget()
         self.nodes.clear()
+        self.known_places.clear()
         self._strays = []
         self._rows_asked.clear()
         self._generation += 1

@@ -66,6 +66,21 @@ def checked_parse(text: str | bytes) -> Any:
     return value
 
 
+def shallow_parse(text: str) -> Any:
+    """As `checked_parse`, in a third of the time for a short text; None for a text that it refuses, or that has enough
+    brackets to be nested too deep.
+    """
+    if len(text) > MAX_DEPTH and text.count("{") + text.count("[") > MAX_DEPTH:
+        return None
+    codec = codec_here()
+    try:
+        return codec.decode(text)
+    except codec.refusals:
+        return None
+    except (ValueError, NotJsonError):  # of Python's own `json`
+        return None
+
+
 @cache
 def codec_here() -> Codec:
     """The codec of msgspec, else of `json`; msgspec is imported on first use, since many machines are never written."""

@@ -46,7 +46,8 @@ from rawko.interpreter.running.instrumentation import Observation
 from rawko.interpreter.running.queueing import payload, push_from_actor, queue_all
 from rawko.interpreter.running.restoring import release, restore_into
 from rawko.interpreter.running.sismic_face import SismicFace
-from rawko.interpreter.running.snapshots import snapshot_text, take_snapshot
+from rawko.interpreter.running.snapshot_text import snapshot_text
+from rawko.interpreter.running.snapshots import take_snapshot
 from rawko.interpreter.stepping.execution import execute_next, execute_observed
 from rawko.interpreter.stepping.machine import Machine
 from rawko.interpreter.stepping.macrostep import macrostep

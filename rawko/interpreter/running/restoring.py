@@ -23,6 +23,7 @@ from rawko.interpreter.data.steps import Step
 from rawko.interpreter.data.values import fields_of, parsed_value, thaw
 from rawko.interpreter.errors import NotJsonError, SnapshotError
 from rawko.interpreter.running.checked_snapshot import CheckedSnapshot, event_of
+from rawko.interpreter.running.snapshot_text import learn_place, restore_resting
 from rawko.interpreter.stepping.event_queue import Agenda, Timer
 from rawko.interpreter.stepping.invocations import timeout_timer
 from rawko.interpreter.stepping.machine import Machine
@@ -43,11 +44,14 @@ def restore_into(machine: Machine, snapshot: Mapping[str, Any] | str | bytes, *,
         raise SnapshotError("a step is being processed; restore needs a fresh machine")
     if machine.node is not None or machine.agenda or machine.internal:
         raise SnapshotError("restore needs a fresh machine: this one has started or has events queued")
-    if isinstance(snapshot, (str, bytes)):
-        checked = CheckedSnapshot(machine, _parsed(snapshot), _parsed_part)
-    else:
-        checked = CheckedSnapshot(machine, snapshot, _kept)
-    return _fill(machine, checked, as_is=as_is)
+    if not isinstance(snapshot, (str, bytes)):
+        return _fill(machine, CheckedSnapshot(machine, snapshot, _kept), as_is=as_is)
+    if type(snapshot) is str and restore_resting(machine, snapshot):
+        return Step(machine.time, [], node=machine.node)
+    step = _fill(machine, CheckedSnapshot(machine, _parsed(snapshot), _parsed_part), as_is=as_is)
+    if type(snapshot) is str:
+        learn_place(machine, snapshot)
+    return step
 
 
 def _parsed(text: str | bytes) -> Any:

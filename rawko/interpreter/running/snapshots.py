@@ -1,20 +1,18 @@
 """A machine as one JSON object, taken only between macrosteps; `restoring` reads it.
 
-Lists are sorted, so that equal machines give equal bytes. The runtime adds the snapshots of child machines.
+Lists are sorted, so that equal machines give equal bytes. `snapshot_text` writes it as JSON text. The runtime adds the
+snapshots of child machines.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import isfinite
 from typing import Any
 
 from rawko.interpreter.compiled.structure import Structure
-from rawko.interpreter.compiled.tables import Node
 from rawko.interpreter.data.events import Event, InvocationEvent
 from rawko.interpreter.data.freezing import freeze
 from rawko.interpreter.data.invocation import Invocation
-from rawko.interpreter.data.json_text import to_text
 from rawko.interpreter.data.values import thaw
 from rawko.interpreter.errors import NotJsonError, SnapshotError
 from rawko.interpreter.stepping.event_queue import Timer
@@ -51,7 +49,7 @@ def take_snapshot(machine: Machine, plain: Callable[[Any], Any] = thaw) -> dict[
             "output": plain(machine.output),
             "now": float(machine.time),
             "configuration": _document_order(machine),
-            "history": _history(structure, machine),
+            "history": history_by_name(structure, machine.history),
             "context": plain(_accepted(dict(machine.visible_context), "context")),
             "external": [_external(plain, *queued) for queued in machine.agenda.events],
             "timers": [_timer(plain, timer) for timer in machine.agenda.timers],
@@ -72,47 +70,6 @@ def take_snapshot(machine: Machine, plain: Callable[[Any], Any] = thaw) -> dict[
     return snapshot
 
 
-def snapshot_text(machine: Machine) -> str:
-    """The snapshot as JSON text without spaces, written without building the snapshot as data.
-
-    Raises:
-        SnapshotError: As `take_snapshot`; also if the clock's time is not finite, which JSON cannot express.
-    """
-    node, agenda = machine.node, machine.agenda
-    if not isfinite(machine.time):
-        raise SnapshotError(f"the clock stands at {machine.time!r}; accepted: a finite number of seconds", field="now")
-    if (
-        node is None
-        or agenda
-        or machine.internal
-        or machine.invocations
-        or machine.olds
-        or machine.observer is not None
-    ):
-        return to_text(take_snapshot(machine, _as_it_is))
-    if machine.is_busy:
-        return to_text(take_snapshot(machine, _as_it_is))
-    return _resting_text(machine, node)
-
-
-def _resting_text(machine: Machine, node: Node) -> str:
-    """The snapshot text of a machine with empty queues and no invocations: most parts of it are constant or cached."""
-    structure = machine.program.structure
-    return (
-        f'{{"format":{FORMAT},"chart":{structure.heading_text},"started":true,'
-        f'"done":{"true" if machine.is_done else "false"},'
-        f'"output":{"null" if machine.output is None else to_text(machine.output)},'
-        f'"now":{float(machine.time)!r},"configuration":{node.document_text},'
-        f'"history":{to_text(_history(structure, machine)) if machine.history else "{}"},'
-        f'"context":{to_text(machine.fields)},"external":[],"timers":[],"invocations":[],"children":{{}},'
-        f'"entry":{{}},"idle":{{}},"old":{{}},"seq":{machine.seq},"number":{machine.number}}}'
-    )
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
 def _accepted(value: Any, what: str) -> Any:
     return freeze(value, what, was_kept=True)
 
@@ -122,9 +79,10 @@ def _times(times: Mapping[str, float]) -> dict[str, float]:
     return {name: float(time) for name, time in sorted(times.items())}
 
 
-def _history(structure: Structure, machine: Machine) -> dict[str, list[str]]:
+def history_by_name(structure: Structure, history: dict[int, tuple[int, ...]]) -> dict[str, list[str]]:
+    """History records by the names of states, as snapshots list them."""
     names = structure.names
-    return {names[h]: [names[s] for s in record] for h, record in sorted(machine.history.items())}
+    return {names[h]: [names[s] for s in record] for h, record in sorted(history.items())}
 
 
 def _document_order(machine: Machine) -> list[str]:
