@@ -24,6 +24,7 @@ from rawko.interpreter.data.values import (
     Record,
     Vector,
     checked_by,
+    fields_of,
     record_of,
     thaw,
     was_checked_by,
@@ -262,7 +263,7 @@ class FreeContext:
     @staticmethod
     def initial(given: Mapping[str, Any]) -> dict[str, Any]:
         """The input itself, which is frozen already."""
-        return dict(given.items())
+        return {**fields_of(given)}
 
     @staticmethod
     def field(name: str, value: Any) -> Any:

@@ -593,6 +593,8 @@ class Interpreter(SismicFace):
 
 
 def _bound(name: str, value: Any) -> int:
+    if type(value) is int and value >= 1:
+        return value
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} is a whole number >= 1, found {shown(value)}")
     return value
