@@ -139,17 +139,28 @@ class Step(MacroStep):
         return () if self.node is None else self.node.names
 
 
-_new = object.__new__
+class TakenStep(Step):
+    """The step of one plan that an event triggered, as most steps are: what follows from the plan is not stored.
+
+    `TakenStep()` has no values yet, and costs a third of `Step(...)`; see `taken_step`.
+    """
+
+    __slots__ = ()
+    __init__ = object.__init__
+    receipt = Receipt.TAKEN
+    effects = ()
+
+    @property
+    def node(self) -> Node:  # type: ignore[override]
+        return self._plan.target
 
 
 def taken_step(time: float, plan: Plan, event: Event, updates: tuple[Update, ...]) -> Step:
     """The step of one plan that an event triggered, built in a third of the time of `Step(...)`."""
-    step = _new(Step)
+    step: Step = TakenStep()
     step._time = time
     step._plan = plan
     step._event = event
-    step.receipt = Receipt.TAKEN
     step.updates = updates
-    step.effects = step.following = ()
-    step.node = plan.target
+    step.following = ()
     return step

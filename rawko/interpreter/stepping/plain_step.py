@@ -28,7 +28,7 @@ from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.failures import Failed
 from rawko.interpreter.data.freezing import FROZEN, TOO_LONG, TOO_LOW, freeze
 from rawko.interpreter.data.receipt import Receipt
-from rawko.interpreter.data.steps import MicroStep, Step, taken_step
+from rawko.interpreter.data.steps import MicroStep, Step, TakenStep, taken_step
 from rawko.interpreter.data.updates import Append, Assign, Update, assigned
 from rawko.interpreter.stepping.error_events import flush_raised, guard_failed
 from rawko.interpreter.stepping.machine import Machine
@@ -40,7 +40,6 @@ from rawko.interpreter.stepping.transaction import Transaction
 from rawko.interpreter.stepping.updates import append_item, apply_update, assign_fields
 
 TAKEN = Receipt.TAKEN
-_new: Any = object.__new__
 _NONE: Any = None  # None without a type, which mypy would otherwise narrow
 
 
@@ -54,13 +53,12 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
     plan = way.plan
     if plan is not None:  # no guard, no code: nothing can fail
         history = _recorded(machine, plan) if plan.writes else machine.history
-        step: Step = _new(Step)  # inline `taken_step`, without the call
+        step: Step = TakenStep()  # inline `taken_step`, without the call
         step._time = now
         step._plan = plan
         step._event = machine.event = event
-        step.receipt = TAKEN
-        step.updates = step.effects = step.following = ()
-        step.node = machine.node = plan.target
+        step.updates = step.following = ()
+        machine.node = plan.target
         machine.history = history
         machine.idle_choice = None
         return step
@@ -110,14 +108,13 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
                             frozen[name] = freeze(value, name)
                         if frozen.__class__ is dict:
                             history = _recorded(machine, plan) if plan.writes else machine.history
-                            step = _new(Step)
+                            step = TakenStep()
                             step._time = now
                             step._plan = plan
                             step._event = event
-                            step.receipt = TAKEN
                             step.updates = (update if frozen is given else assigned(frozen),)
-                            step.effects = step.following = ()
-                            step.node = machine.node = plan.target
+                            step.following = ()
+                            machine.node = plan.target
                             machine.history = history
                             fields |= frozen  # `update()` would be a call, after which signals are handled
                             return step
