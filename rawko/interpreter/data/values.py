@@ -186,9 +186,10 @@ class Vector(Sequence[Any]):
         if len(buffer) != self._length:  # a longer vector shares the buffer: copy our part
             buffer = buffer[: self._length]
         buffer.append(item)
-        grown = Vector(buffer)
-        if self._depth > 0:
-            grown._depth = max(self._depth, 1 + depth_of(item))
+        grown: Vector = _new(Vector)  # as `vector_of` does, without the call
+        grown._buffer = buffer
+        grown._length = self._length + 1
+        grown._depth = max(self._depth, 1 + depth_of(item)) if self._depth > 0 else 0
         return grown
 
     @overload

@@ -3,8 +3,9 @@
 Whether an event takes the fast path is worked out when it first meets a configuration:
 
     E: a -> b, no guard, no code         fast: only sets the machine to the next node
-    E: a -> b [g] / assign(n=1)          fast: calls guard and action, then sets node and context together
-    E: a -> b [g] / assign(n=1), log     fast: one loop over the actions; keeps old values for the undo
+    E: a -> b [g] / count                fast: calls guard and action, then sets node and context together, if the
+                                         action returns nothing but `assign` and `append`
+    E: a -> b [g] / count, log           fast: one loop over the actions; keeps old values for the undo
     E: a -> b, b has a timer             full: a transaction stages the timer; then commit
     E: a -> b, b has `always`            full: microsteps until the configuration is stable; then commit
     anything, with contracts that look
@@ -18,18 +19,17 @@ neither between the first change without an undo record and the end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from rawko.interpreter.compiled.contracts import require
 from rawko.interpreter.compiled.tables import CHECK, Plan, Way
 from rawko.interpreter.data.context_model import FREE
 from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.failures import Failed
-from rawko.interpreter.data.freezing import FROZEN, TOO_LONG, TOO_LOW, freeze
 from rawko.interpreter.data.receipt import Receipt
 from rawko.interpreter.data.steps import MicroStep, Step, TakenStep, taken_step
-from rawko.interpreter.data.updates import Append, Assign, Update, assigned
+from rawko.interpreter.data.updates import Append, Assign, Update
+from rawko.interpreter.stepping.changes import changes_of, frozen_assign
 from rawko.interpreter.stepping.error_events import flush_raised, guard_failed
 from rawko.interpreter.stepping.machine import Machine
 from rawko.interpreter.stepping.macrostep import macrostep
@@ -41,6 +41,8 @@ from rawko.interpreter.stepping.updates import append_item, apply_update, assign
 
 TAKEN = Receipt.TAKEN
 _NONE: Any = None  # None without a type, which mypy would otherwise narrow
+Applied: TypeAlias = tuple[list[tuple[str, Any]], list[Update]]
+"""What actions have changed so far: the old values of fields, and the updates, both in order."""
 
 
 def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Step:
@@ -67,8 +69,8 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
     machine.event = event
     machine.idle_choice = machine.work = _NONE
     context, fields = machine.context, machine.fields
-    undo: list[tuple[str, Any]] = []
-    updates: list[Update] = []
+    applied: Applied | None = None
+    updates: tuple[Update, ...]
     work: Transaction | None = None
     machine.is_busy = True
     try:
@@ -89,45 +91,43 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
                     break  # to the full macrostep
             action = plan.action
             if action is None:
-                _run(machine, before, undo, updates, plan, event)
+                applied = [], []
+                _run(machine, before, applied, plan, event)
             else:
                 try:
                     update: Any = action.update
                     if update is None:
                         update = action.function(context, event)  # type: ignore[misc]  # has one or the other
-                    if update.__class__ is Assign and machine.model is FREE and not machine.internal:
-                        given: Mapping[str, Any] = update.fields
-                        frozen: Any = given
-                        for name in given:
-                            value = given[name]
-                            kind = value.__class__
-                            if kind in FROZEN or (kind is int and TOO_LOW < value < TOO_LONG):
-                                continue
-                            if frozen is given:
-                                frozen = dict(given)
-                            frozen[name] = freeze(value, name)
-                        if frozen.__class__ is dict:
-                            history = _recorded(machine, plan) if plan.writes else machine.history
-                            step = TakenStep()
-                            step._time = now
-                            step._plan = plan
-                            step._event = event
-                            step.updates = (update if frozen is given else assigned(frozen),)
-                            step.following = ()
-                            machine.node = plan.target
-                            machine.history = history
-                            fields |= frozen  # `update()` would be a call, after which signals are handled
-                            return step
+                    changes: Any = None
+                    if machine.model is FREE and not machine.internal:
+                        if update.__class__ is Assign:
+                            update = frozen_assign(update)
+                            changes, updates = update.fields, (update,)
+                        elif update.__class__ is tuple and (found := changes_of(update, fields)) is not None:
+                            changes, updates = found
+                    if changes.__class__ is dict:
+                        history = _recorded(machine, plan) if plan.writes else machine.history
+                        step = TakenStep()
+                        step._time = now
+                        step._plan = plan
+                        step._event = event
+                        step.updates = updates
+                        step.following = ()
+                        machine.node = plan.target
+                        machine.history = history
+                        fields |= changes  # `update()` would be a call, after which signals are handled
+                        return step
+                    applied = [], []
                     if update is not None:
-                        _apply(machine, before, undo, updates, update)
+                        _apply(machine, before, applied, update)
                 except Exception as error:
                     raise Failed("action", plan.operations[0][2].text, action.name, action.position, error) from error
             if machine.work is None and machine.internal:  # an action has queued an internal event
-                _begun(machine, before, undo, updates)
+                _begun(machine, before, applied)
             history = _recorded(machine, plan) if plan.writes else machine.history
             work = machine.work
             if work is None:
-                step = taken_step(now, plan, event, tuple(updates))
+                step = taken_step(now, plan, event, tuple(applied[1]))
                 machine.node = plan.target
                 machine.history = history
                 return step
@@ -155,7 +155,7 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
         taken = macrostep(machine, now, event, chosen=branch.chosen)
         assert taken is not None
         return taken
-    work = work or machine.work or _begun(machine, before, undo, updates)
+    work = work or machine.work or _begun(machine, before, applied or ([], []))
     return recover(machine, work, now, event, failure, None, is_timeout=False)
 
 
@@ -164,9 +164,7 @@ def _recorded(machine: Machine, plan: Plan) -> dict[int, tuple[int, ...]]:
     return {**machine.history, **dict(plan.writes)}
 
 
-def _run(
-    machine: Machine, before: Event, undo: list[tuple[str, Any]], updates: list[Update], plan: Plan, event: Event
-) -> None:
+def _run(machine: Machine, before: Event, applied: Applied, plan: Plan, event: Event) -> None:
     """Run the actions of a plan and check its conditions, in order.
 
     Raises:
@@ -184,24 +182,26 @@ def _run(
             if update is None:
                 update = what.function(context, event)
             if update is not None:
-                _apply(machine, before, undo, updates, update)
+                _apply(machine, before, applied, update)
         except Exception as error:
             raise Failed("action", where.text, what.name, what.position, error) from error
 
 
-def _apply(machine: Machine, before: Event, undo: list[tuple[str, Any]], updates: list[Update], update: Any) -> None:
+def _apply(machine: Machine, before: Event, applied: Applied, update: Any) -> None:
     """Apply what an action returned; an update that is not a change of the context begins a transaction."""
+    undo, updates = applied
     for part in update if update.__class__ is tuple else (update,):
         if part.__class__ is Assign:
             updates.append(assign_fields(machine, undo, part))
         elif part.__class__ is Append:
             updates.append(append_item(machine, undo, part))
         elif part is not None:
-            apply_update(machine, machine.work or _begun(machine, before, undo, updates), part)
+            apply_update(machine, machine.work or _begun(machine, before, applied), part)
 
 
-def _begun(machine: Machine, before: Event, undo: list[tuple[str, Any]], updates: list[Update]) -> Transaction:
+def _begun(machine: Machine, before: Event, applied: Applied) -> Transaction:
     """The transaction of a plain step that an action made a full one; only the context has changed so far."""
     work = machine.begin()
-    work.event, work.undo, work.updates = before, undo, updates
+    work.event = before
+    work.undo, work.updates = applied
     return work
