@@ -192,12 +192,17 @@ def _take_out(settings: Settings, runs: Collection[str]) -> None:
 
 
 def _put_back(settings: Settings, runs: Iterable[str]) -> None:
-    for run in runs:
-        place = settings.state_dir / _MOVED_OUT / run
-        if explorations.is_exploration_at(place):
-            explorations.put_back(settings, run, place)
-        else:
-            place.rename(runs_folder(settings.state_dir) / run)
+    try:
+        for run in runs:
+            place = settings.state_dir / _MOVED_OUT / run
+            if explorations.is_exploration_at(place):
+                explorations.put_back(settings, run, place)
+            else:
+                place.rename(runs_folder(settings.state_dir) / run)
+    except OSError as error:
+        raise ConfigError(
+            f"the prune is not complete: {error.filename}: {error.strerror}; the next one goes on with it"
+        ) from error
 
 
 def _in_journal(settings: Settings, run: str) -> tuple[str, ...]:
