@@ -55,7 +55,8 @@ class Actor:
             continues from them. Without an id a new one is generated.
         session: The tree it belongs to; a new one by default (then `id`, `journal` and `log` configure it).
         log: Receives log lines; by default they go to the logger "rawko" of Python's `logging`.
-        snapshot: A snapshot to continue from instead of starting (`actor.snapshot()`).
+        snapshot: A snapshot to continue from instead of starting (`actor.snapshot()`). With an id and a journal the
+            snapshot is stored in a row first; `Actor.resume` continues from there, whatever rows are before it.
         inbox_limit: Number of queued events at which `send` raises InboxFull.
         trusted: Run the chart's Python code; `input` then gives variables their first values.
         max_microsteps: As for `Interpreter`. Macrosteps are not bounded: an actor that keeps sending itself events
@@ -83,7 +84,11 @@ class Actor:
     ) -> None:
         is_durable = session is None and id is not None and journal is not None
         self.session = session or Session(
-            run=id, journal=journal, log=log, opening=self._opening if is_durable and snapshot is None else None
+            run=id,
+            journal=journal,
+            log=log,
+            opening=self._opening if is_durable else None,
+            base=(lambda: snapshot) if is_durable and snapshot is not None else None,
         )
         lock: ActorLock | None = None
         if is_durable:

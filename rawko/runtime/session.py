@@ -22,6 +22,7 @@ from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import KEPT, InspectionStream
 from rawko.runtime.journal import Journal, MemoryJournal, StepRecord, record_of
 from rawko.runtime.replay.recorded import Recorded
+from rawko.runtime.replay.rewind_records import Jump, jump_record
 
 _COMMIT_RETRIES_S = (0.05, 0.2, 1.0, 2.0, 4.0, 8.0)
 """Pauses before retries of a commit, in seconds: a failure would make the run repeat a model call, and a database may
@@ -47,6 +48,8 @@ class Session:
         run: Id of the run; a new one by default.
         log: Receives log lines; `logging` by default.
         opening: Returns the notes of the first row.
+        base: Returns the snapshot from which the run continues, if its rows do not give it: it is stored in a row of
+            its own, so that later rows can be replayed.
         notes: Called for each row that ends an invocation: returns data for a later resume.
         transient: Events whose steps need no row, because their content is repeated later as a whole: pieces of a text
             that is journaled when it is complete. A step of such an event that keeps the configuration and starts
@@ -71,6 +74,7 @@ class Session:
         journal: Journal | None = None,
         log: LogWriter | None = None,
         opening: Callable[[], dict[str, Any]] | None = None,
+        base: Callable[[], Mapping[str, Any]] | None = None,
         notes: Callable[[], dict[str, Any]] | None = None,
         transient: Collection[str] = (),
         recorded: Recorded | None = None,
@@ -82,6 +86,7 @@ class Session:
         self.journal: Journal = MemoryJournal() if journal is None else journal
         self._write_log = log or write_log
         self._opening = opening
+        self._base = base
         self._notes = notes
         self._last_notes: dict[str, Any] | None = None if recorded is None else recorded.notes
         self._transient = frozenset(transient)
@@ -150,6 +155,16 @@ class Session:
         self._epoch, self._seq, self._checkpointed = epoch, found, found
         if known is not None:  # rows that a resume had to replay count, too, even if the run is killed often
             self._checkpointed = 0 if known.checkpoint is None else known.checkpoint[0]
+        if self._base is not None:
+            await self._store_base(self._base())
+
+    async def _store_base(self, snapshot: Mapping[str, Any]) -> None:
+        jump = Jump("rewind", self.run, self._seq, snapshot)
+        notes = self._opening() if not self._seq and self._opening is not None else None
+        time = float(snapshot["now"])
+        row = jump_record(jump, run=self.run, seq=self._seq + 1, epoch=self._epoch, time=time, notes=notes)
+        await _with_retries(lambda: self.journal.append(row))
+        self._seq = row.seq
 
     def _show(self, record: StepRecord, step: Step, *, row: int | None) -> None:
         self.stream.publish(

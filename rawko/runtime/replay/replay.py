@@ -252,7 +252,8 @@ class ReplayTree:
         for effect in step.effects:
             if isinstance(effect, StopInvocation):
                 machine.children.pop(effect.id, None)
-                machine.messages.drop_from(effect.id, effect.number)
+                if machine.interpreter.chart.errors != "scxml":  # which takes what was sent before the end
+                    machine.messages.drop_from(effect.id, effect.number)
             elif isinstance(effect, StartInvocation):
                 self._start(machine, effect)
             elif isinstance(effect, SendTo) and effect.event not in self._transient:

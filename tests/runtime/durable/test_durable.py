@@ -147,6 +147,23 @@ async def test_started_without_a_context_manager_it_crashes_with_the_reason() ->
         assert isinstance(caught.value.error, ActorInUse)
 
 
+@pytest.mark.parametrize("is_new", [True, False])
+async def test_an_actor_that_continues_from_a_snapshot_is_resumed_from_there(is_new: bool) -> None:
+    journal, bindings = MemoryJournal(), bindings_of(hangs=True)
+    async with Actor(CHART, bindings, journal=journal, id="a", input=INPUT) as actor:
+        await actor.request("ADD", item="tea")
+        saved = actor.snapshot()
+        await actor.request("ADD", item="left behind")
+    id = "b" if is_new else "a"
+    async with Actor(CHART, bindings, journal=journal, id=id, snapshot=saved, input=INPUT) as actor:
+        await actor.request("ADD", item="cup")
+        await actor.request("PAY")
+    for _ in range(2):
+        async with Actor.resume(id, CHART, bindings, journal=journal) as actor:
+            assert list(actor.context["items"]) == ["tea", "cup"] and actor.matches("charging")
+            assert actor.interpreter.input == INPUT
+
+
 async def test_a_child_goes_on_from_what_it_had_done() -> None:
     kid = parse_chart("""
 statechart:
