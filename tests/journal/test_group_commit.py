@@ -72,7 +72,7 @@ async def test_a_value_that_the_server_refuses_takes_no_other_row_along(journals
     journal = journals()
     for run in RUNS:
         await journal.begin(run)
-    rows = [record(1, run=run, event={"name": "a\0b" if run == "r03" else "A", "data": {}}) for run in RUNS]
+    rows = [record(1, run=run, receipt="a\0b" if run == "r03" else "taken") for run in RUNS]
     results = await asyncio.gather(*(journal.append(row) for row in rows), return_exceptions=True)
     assert [run for run, result in zip(RUNS, results, strict=True) if result is not None] == ["r03"]
     assert journals.execute("SELECT count(*) FROM steps") == [(19,)]
