@@ -124,17 +124,6 @@ class FileLocks:
         return self._folder / hashlib.sha256(run.encode()).hexdigest()[:32]
 
 
-_OPEN: Final[weakref.WeakSet[FileLocks]] = weakref.WeakSet()
-
-
-def _leave_to_parent() -> None:
-    for locks in tuple(_OPEN):
-        locks.leave_to_parent()
-
-
-os.register_at_fork(after_in_child=_leave_to_parent)
-
-
 def _is_of(descriptor: int, file: Path) -> bool:
     """Whether a file still exists under its name."""
     try:
@@ -159,6 +148,8 @@ class ServerLocks:
         self._connection: Connection | None = None
         self._held: dict[str, int] = {}
         self._schema = ""
+        self._inherited: Connection | None = None
+        _OPEN.add(self)
 
     def acquire(self, run: str) -> None:
         if run in self._held:
@@ -206,6 +197,22 @@ class ServerLocks:
         for run in tuple(self._held):
             self.release(run)
 
+    def leave_to_parent(self) -> None:
+        """In a forked process: close the copy of the connection's socket, and nothing else of the connection. The
+        server releases the locks of a killed process when no process has the socket any more.
+        """
+        self._held.clear()
+        self._inherited, self._connection = self._connection, None  # kept: to drop it would tell the server
+        if self._inherited is None:
+            return
+        driver: Any = self._inherited.connection.driver_connection
+        none = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            with suppress(Exception):  # a broken connection has no socket
+                os.dup2(none, driver.fileno(), inheritable=False)
+        finally:
+            os.close(none)
+
     def _rest(self) -> None:
         """Return the connection to the pool if no run is locked."""
         if not self._held and self._connection is not None:
@@ -215,3 +222,16 @@ class ServerLocks:
 
 def _scalar(connection: Connection, query: str, **values: Any) -> Any:
     return connection.execute(text(query), values).scalar()
+
+
+# ---------------------------------------------------------------- forked processes
+
+_OPEN: Final[weakref.WeakSet[FileLocks | ServerLocks]] = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    for locks in tuple(_OPEN):
+        locks.leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
