@@ -316,7 +316,9 @@ class ReplayTree:
     def _take_message(self, machine: Machine, record: StepRecord) -> None:
         """Drop the message that a row consumes, unless the machine had queued an equal event itself."""
         event = record.event
-        if event is None or not machine.interpreter.is_started or is_next(machine.interpreter, event):
+        if event is None or not (machine.messages or event["name"] == UNDELIVERED):  # the usual case
+            return
+        if not machine.interpreter.is_started or is_next(machine.interpreter, event):
             return
         if machine.messages.take(event) or event["name"] != UNDELIVERED:
             return
