@@ -198,7 +198,7 @@ def _searches() -> list[psutil.Process]:
 
 def _is_search(process: psutil.Process) -> bool:
     try:
-        return any(part.endswith("_search.py") for part in process.cmdline())
+        return any(part.endswith("search_program.py") for part in process.cmdline())
     except psutil.Error:
         return False
 

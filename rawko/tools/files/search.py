@@ -22,7 +22,7 @@ from rawko.tools.base import ToolFailure
 from rawko.tools.files.paths import Folder, failure
 from rawko.tools.sandbox import Sandbox
 
-_PROGRAM = str(Path(__file__).with_name("_search.py"))
+_PROGRAM = str(Path(__file__).with_name("search_program.py"))
 _PACKAGES = str(Path(__file__).parents[3])
 _STDERR_CHARS = 2000
 _TRIES = 3

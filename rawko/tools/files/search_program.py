@@ -1,7 +1,7 @@
 """The program behind glob and grep: walks a folder and prints its findings as one JSON object.
 
-It runs as a script (`python -I .../_search.py FOLDER_OF_RAWKO`), so that a regular expression that runs too long can
-be killed. It imports only the standard library, `rawko.cutting` and `rawko.patterns`: it must start in a few
+It runs as a script (`python -I .../search_program.py FOLDER_OF_RAWKO`), so that a regular expression that runs too
+long can be killed. It imports only the standard library, `rawko.cutting` and `rawko.patterns`: it must start in a few
 milliseconds.
 
 In: one JSON object on standard input (see `rawko.tools.files.search.Request`). Out: see
