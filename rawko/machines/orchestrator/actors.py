@@ -14,7 +14,7 @@ from typing import Any
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.values import thaw
 from rawko.machines.evidence import capture_delivery, check_evidence
-from rawko.machines.orchestrator.arbiter.decision import REPEATS, why_refused
+from rawko.machines.orchestrator.arbiter.decision import REPEATS, RUN_AN_AGENT, why_refused
 from rawko.machines.orchestrator.arbiter.prompt import evaluate_data, select_data
 from rawko.machines.orchestrator.asking import AnswerCache, Answered, Purpose, ask, invalid, question_of
 from rawko.machines.orchestrator.executor import FindMachine, agent_executor
@@ -115,7 +115,7 @@ class _Arbiter:
         if refused is not None:
             raise invalid(refused, usage)
         keep()
-        chosen = decision.model_copy(update={"mode": mode if decision.type in (*REPEATS, "SELECT_MODE") else None})
+        chosen = decision.model_copy(update={"mode": mode if decision.type in RUN_AN_AGENT else None})
         agent = None if chosen.mode is None else thaw(agents[chosen.mode])
         return {**chosen.to_json(), "usage": usage.to_json(), "decision": decision.to_json(), "agent": agent, **told}
 

@@ -49,6 +49,15 @@ def test_the_page_names_every_state_event_decision_and_category(page: str) -> No
     assert {name for name in names if not re.search(rf"\b{name}\b", page)} == set()
 
 
+@pytest.mark.parametrize("decision", DECISION_TYPES)
+def test_the_arbiter_is_told_of_every_decision_and_the_contract_has_it_for_both_questions(decision: str) -> None:
+    prompt = (shipped_path("prompts") / "orchestrator" / "arbiter.md.j2").read_text(encoding="utf-8")
+    assert f"\n- {decision}: " in prompt
+    contract = (CHARTS / "orchestrator.feature").read_text(encoding="utf-8")
+    for question in ("select_agent", "evaluate_progress"):
+        assert re.search(rf'actor "{question}" is done with .*"type": "{decision}"', contract), question
+
+
 def test_the_prompts_page_names_every_template_with_its_placeholders() -> None:
     page = (DOCS / "prompts.md").read_text(encoding="utf-8").partition("## The judge's templates")[0]
     rows = dict(re.findall(r"^\| `(\w+)` \| [^|]*\| ([^|]*) \|$", page, re.MULTILINE))

@@ -12,6 +12,7 @@ from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.data.values import thaw
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.machines.orchestrator import bindings
+from rawko.machines.orchestrator.arbiter.decision import DECISION_TYPES
 
 CHART = load_chart(shipped_path("statecharts") / "orchestrator.yaml")
 AGENTS = {name: {"name": name, "display_name": "", "when_to_use": ""} for name in ("planner", "developer")}
@@ -20,7 +21,7 @@ MAX_FAILURES = 3
 
 names = st.sampled_from(["planner", "developer", "ghost", "", None])
 decisions = st.fixed_dictionaries(
-    {"type": st.sampled_from(["SELECT_MODE", "CONTINUE", "COMPLETE", "RETRY", "SKIP", "ABORT"]), "mode": names},
+    {"type": st.sampled_from(DECISION_TYPES), "mode": names},
     optional={"reason": st.text(max_size=3), "summary": st.text(max_size=3), "usage": st.just({"input_tokens": 1})},
 )
 patches = st.sampled_from([

@@ -16,6 +16,9 @@ DECISION_TYPES: tuple[DecisionType, ...] = get_args(DecisionType)
 REPEATS: frozenset[str] = frozenset({"RETRY", "CONTINUE"})
 """Decisions that repeat the previous agent unless they name one (C-02)."""
 
+RUN_AN_AGENT: frozenset[str] = REPEATS | {"SELECT_MODE"}
+"""Decisions after which an agent runs."""
+
 _NULL = {"type": "null"}
 
 
@@ -101,11 +104,11 @@ def why_refused(
 
     Source: S3-060, C-02, C-28.
     """
-    named = mode if mode is not None else previous_agent if decision_type in REPEATS else None
-    if decision_type in ("COMPLETE", "ABORT"):
-        return None
     if decision_type == "SKIP":
         return None if has_open_step else "Arbiter decided SKIP, but there is no plan step to skip"
+    if decision_type not in RUN_AN_AGENT:
+        return None
+    named = mode if mode is not None else previous_agent if decision_type in REPEATS else None
     if named is None:
         return f"Arbiter decided {decision_type} without an agent, and none has worked yet"
     return None if named in agents else f"Arbiter selected unknown agent: {named}"
