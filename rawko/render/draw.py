@@ -275,5 +275,7 @@ _WRITERS: Mapping[str, Callable[[Chart, Options], str | bytes]] = {
     ".puml": lambda chart, options: to_plantuml(_detailed(chart, options), direction=options.direction),
 }
 FORMATS: tuple[str, ...] = tuple(_WRITERS)
-MARKED: tuple[str, ...] = (".svg", ".png", ".dot", ".puml")
-"""Formats that can mark the differences between two charts."""
+MARKED: tuple[str, ...] = tuple(suffix for suffix in FORMATS if suffix not in (".mmd", ".md"))
+"""Formats that can mark the differences between two charts, and show the charts of children."""
+HIGHLIGHTED: tuple[str, ...] = tuple(suffix for suffix in FORMATS if suffix != ".md")
+"""Formats that can mark active states and taken transitions."""

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import cProfile
+import html
 import importlib.util
 import json
 import re
 import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rawko.chart import Chart, parse_chart
-from rawko.render.draw import FORMATS, MAX_PARTS, Options, draw, draw_scene
+from rawko.cli.commands.charts import diagram
+from rawko.render.draw import FORMATS, MARKED, MAX_PARTS, Options, draw, draw_scene
 from rawko.render.errors import (
     PngUnavailableError,
     TooLargeError,
@@ -75,6 +78,23 @@ def _text(chart: Chart, suffix: str, options: Options | None = None) -> str:
     drawn = draw(chart, suffix, options or Options())
     assert isinstance(drawn, str)
     return drawn
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_every_format_has_every_state_and_is_on_the_pages(nested: Chart, suffix: str) -> None:
+    if suffix != ".png":
+        text = html.unescape(_text(nested, suffix)).replace("\\", "")
+        assert {state.name for state in nested if not state.is_history and state.name not in text} == set()
+    docs = Path(__file__).parents[2] / "docs"
+    assert f"\n| `{suffix}` |" in (docs / "diagrams.md").read_text(encoding="utf-8")
+    assert diagram.__doc__ is not None
+    assert f"{suffix} " in diagram.__doc__ or f"{suffix}," in diagram.__doc__ or f"{suffix}." in diagram.__doc__
+    row = next(
+        line for line in (docs / "command-line.md").read_text(encoding="utf-8").splitlines() if "`rawko diagram" in line
+    )
+    assert suffix in row
+    if suffix in MARKED:
+        assert f"`{suffix}`" in (docs / "diff-charts.md").read_text(encoding="utf-8")
 
 
 def test_dot_holds_every_state_and_arrow(chart: Chart) -> None:

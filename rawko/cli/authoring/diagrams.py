@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -54,11 +55,15 @@ class Drawing:
     coverage: bool = False
 
 
+def _listed(endings: Sequence[str]) -> str:
+    return f"{', '.join(endings[:-1])} and {endings[-1]}"
+
+
 def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, trusted: bool) -> int:
     """Draw a chart in the format of the output file's ending; Mermaid on standard output."""
     from rawko.config import ConfigError
     from rawko.render.detail import DETAILS
-    from rawko.render.draw import FORMATS, STYLES, draw
+    from rawko.render.draw import FORMATS, HIGHLIGHTED, MARKED, STYLES, draw
     from rawko.render.errors import RenderError, UnknownFormatError
     from rawko.render.formats.themes import Theme
     from rawko.render.placing.layout import Direction
@@ -78,14 +83,12 @@ def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, truste
         return complain("--run says which states are active; give it or --configuration, not both")
     if drawing.coverage and (drawing.run is not None or drawing.configuration):
         return complain("--coverage says what is highlighted; give it or --run or --configuration, not both")
-    if suffix == ".md" and drawing.coverage:
-        return complain("a page of tables marks no states; --coverage is for .svg, .png, .mmd, .dot and .puml")
-    if suffix == ".md" and (drawing.run is not None or drawing.configuration):
-        return complain(
-            "a page of tables marks no states; --run and --configuration are for .svg, .png, .mmd, .dot and .puml"
-        )
-    if (drawing.agents or drawing.expand) and suffix in (".mmd", ".md"):
-        return complain("Mermaid text holds one chart; --agents and --expand are for .svg, .png, .dot and .puml")
+    if suffix not in HIGHLIGHTED and drawing.coverage:
+        return complain(f"a page of tables marks no states; --coverage is for {_listed(HIGHLIGHTED)}")
+    if suffix not in HIGHLIGHTED and (drawing.run is not None or drawing.configuration):
+        return complain(f"a page of tables marks no states; --run and --configuration are for {_listed(HIGHLIGHTED)}")
+    if (drawing.agents or drawing.expand) and suffix not in MARKED:
+        return complain(f"Mermaid text holds one chart; --agents and --expand are for {_listed(MARKED)}")
     try:
         chart = load_chart(chart_file(path), trusted=trusted)
         options = _options(chart, drawing)
