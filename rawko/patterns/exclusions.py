@@ -1,5 +1,9 @@
 """Table of what snapshots and searches leave out; capture, restore, glob and grep use its limits and names.
 
+A further kind is a row here, and a case in each of these four: `rawko.workspace.capture.full_scan` (everything),
+`hinted_scan` beside it (only the paths that a tool touched), `rawko.workspace.restore.plan`, which refuses trees that
+no capture makes, and `rawko.tools.files.search_program` (glob and grep).
+
 Standard library only, because the search process imports it. `ignorefile` decides about the lines of a .gitignore.
 """
 
@@ -29,7 +33,11 @@ class Exclusion(NamedTuple):
 
 EXCLUSIONS: Final = (
     Exclusion("`.git` and all in it, at any depth, in any case (`.GIT`)", "no; reported unless it is `.git`", "no"),
-    Exclusion("files that a `.gitignore` or `.git/info/exclude` names", "no, unless git tracks it", "only on request"),
+    Exclusion(
+        "files that a `.gitignore` or `.git/info/exclude` names",
+        "no, unless git tracks it or a file tool writes it",
+        "only on request",
+    ),
     Exclusion(f"folders inside more than {MAX_DEPTH} others", "no; reported", "no"),
     Exclusion(f"files above {MAX_FILE_BYTES // 1024**2} MiB", "no; reported", "yes"),
     Exclusion("files and folders that cannot be read", "no; reported", "files by name"),
