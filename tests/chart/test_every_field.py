@@ -72,7 +72,7 @@ CHARTS = [parse_chart(FULL), parse_chart(MORE), parse_chart(RESTORED), parse_cha
 
 STRUCTURE = {(State, "parent"), (State, "children"), (State, "transitions"), (Transition, "events")}
 """A chart without them is no chart."""
-SILENT = {
+SILENT: dict[tuple[type, str], str] = {
     (State, "description"): "for people",
     (Transition, "description"): "for people",
     (Transition, "origin"): "the events say it",
@@ -85,7 +85,7 @@ SILENT = {
     **{(kind, "position"): "of the text, not of the chart" for kind in (State, Transition, Invoke, After, Chart)},
 }
 """Fields that do not change what a chart means."""
-UNCOMPARED = {(Chart, "migrations"): "they are not part of the hash"}
+UNCOMPARED: dict[tuple[type, str], str] = {(Chart, "migrations"): "they are not part of the hash"}
 
 
 def optional(kind: type) -> Iterator[Field[Any]]:

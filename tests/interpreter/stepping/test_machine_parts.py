@@ -1,4 +1,4 @@
-"""Every part of a machine's state is undone with a failed step, and is in its snapshot: or is named here, with the reason.
+"""Every part of a machine is undone with a failed step and is in its snapshot, or is named here with the reason.
 
 For whoever gives a machine another attribute: without these tests a part that `recovery.undo` or `snapshots` forgets
 would be noticed only after a crash.
