@@ -17,7 +17,6 @@ TOOLS: Final = (
     *("read", "write", "edit", "glob", "grep", "bash", "changes", "output", "task"),
     *("update_plan", "clarify", "pause", "complete"),
 )
-
 """Every tool that an agent's file may name: those of the toolbox, and the machine's own."""
 MCP_PREFIX: Final = "mcp__"
 """Prefix of the names of MCP servers' tools; the names themselves are known once the servers run."""

@@ -136,6 +136,11 @@ def test_the_names_of_tools_are_those_that_there_are(tmp_path: Path) -> None:
     assert {spec.name for spec in toolbox.specs("a")} | {TASK} | set(MODELS) == set(TOOLS)
 
 
+def test_every_tool_is_on_the_page_about_agents() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
+    assert {name for name in TOOLS if f"`{name}`" not in page and f"{name}," not in page} == set()
+
+
 # ---------------------------------------------------------------- places and instructions
 
 

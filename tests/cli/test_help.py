@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import typer
 
@@ -51,6 +53,19 @@ def test_every_command_stands_in_one_group_with_a_whole_sentence(typed: Typed) -
     for name in commands():
         assert f"\n  {name} " in told
     assert "Examples:\n  rawko run " in told
+
+
+def test_every_command_and_subcommand_is_on_a_page() -> None:
+    """As `rawko queue ls`, or as a word after `rawko queue` on one line."""
+    docs = Path(__file__).parents[2] / "docs"
+    lines = [line for page in docs.rglob("*.md") for line in page.read_text(encoding="utf-8").splitlines()]
+    group = typer.main.get_command(application())
+    missing = []
+    for name, command in group.commands.items():  # type: ignore[attr-defined]
+        told = [line for line in lines if f"rawko {name}" in line]
+        inner = getattr(command, "commands", {})
+        missing += [name] if not told else [f"{name} {one}" for one in inner if not any(one in line for line in told)]
+    assert missing == []
 
 
 def test_every_example_is_of_a_command_that_there_is() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,20 @@ def test_a_record_has_the_fields_of_the_table() -> None:
 def test_the_documentation_has_the_table(page: str, name: str) -> None:
     text = (FOLDER / page).read_text("utf-8")
     assert with_table(text, name, TABLES[page, name]()) == text, "run: make docs"
+
+
+def test_every_key_says_why_a_project_may_set_it() -> None:
+    assert [row.key for row in leaves(Settings) if row.key and not row.setting.why] == []
+
+
+def test_every_setting_is_used() -> None:
+    """A row that no code reads would be an option without an effect."""
+    room = Path(__file__).parents[2] / "rawko"
+    texts = [path.read_text("utf-8") for path in room.rglob("*.py") if path.parent.name != "config"]
+    used = set(re.findall(r"\.(\w+)\b(?!\()", "\n".join(texts)))
+    # by name, from `NAMES` of rawko/app/run/models/endpoints.py
+    used |= {name for name in ("base_url", "openai_base_url") if f'"{name}"' in "\n".join(texts)}
+    assert {row.name for row in ROWS} - used == set()
 
 
 def test_no_name_is_given_twice() -> None:

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rawko.chart import ChartError, find_chart, grammar, parse_chart, shipped_charts
+from rawko.chart import ChartError, check_text, find_chart, grammar, has_errors, parse_chart, shipped_charts
 from rawko.chart.formatting import Unformattable, format_chart, key_order
+from rawko.machines.agent_loop.monitors.shipped import shipped_monitors
 from tests.chart.test_fuzz import mutated
 from tests.chart.test_parse import FULL, SISMIC
 from tests.formats.charts import chart_texts
@@ -80,10 +81,11 @@ def test_a_chart_gets_the_one_layout() -> None:
     assert format_chart(TIDY) == TIDY
 
 
-@pytest.mark.parametrize("name", [*shipped_charts(), "monitors/agent_loop"])
-def test_shipped_charts_are_formatted(name: str) -> None:
+@pytest.mark.parametrize("name", [*shipped_charts(), *sorted(f"monitors/{one}" for one in shipped_monitors())])
+def test_shipped_charts_are_formatted_and_clean(name: str) -> None:
     path = find_chart("agent_loop").parent / f"{name}.yaml" if "/" in name else find_chart(name)
     text = path.read_text("utf-8")
+    assert not has_errors(check_text(text).diagnostics)
     assert format_chart(text) == text, f"rawko fmt {path}"
 
 

@@ -303,8 +303,10 @@ VERDICTS = {
 }
 
 
-def test_each_shipped_monitor_has_its_verdict() -> None:
+def test_each_shipped_monitor_has_its_verdict_and_its_row_on_the_page() -> None:
     assert set(VERDICTS) == set(shipped_monitors())
+    page = (Path(__file__).parents[3] / "docs" / "monitors.md").read_text(encoding="utf-8")
+    assert {name for name in shipped_monitors() if f"\n| `{name}` | " not in page} == set()
 
 
 @pytest.mark.parametrize(
