@@ -385,10 +385,14 @@ def _refused(connection: Connection, run: str, epoch: int, seq: int) -> JournalE
 
 def _insert_of(dialect: str) -> Any:
     """The INSERT with ON CONFLICT of the database's dialect; imports only that dialect."""
-    if dialect == "postgresql":
-        from sqlalchemy.dialects import postgresql
+    match dialect:
+        case "postgresql":
+            from sqlalchemy.dialects import postgresql
 
-        return postgresql.insert
-    from sqlalchemy.dialects import sqlite
+            return postgresql.insert
+        case "sqlite":
+            from sqlalchemy.dialects import sqlite
 
-    return sqlite.insert
+            return sqlite.insert
+        case _:
+            raise ValueError(f"no INSERT with ON CONFLICT is known for {dialect!r}; known: postgresql, sqlite")

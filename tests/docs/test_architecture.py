@@ -33,9 +33,18 @@ def test_the_rooms_of_the_two_large_floors_are_on_the_map(folder: Path) -> None:
         assert f"`{folder.relative_to(ROOT).as_posix()}`" in PAGE
 
 
-@pytest.mark.parametrize("place", sorted(set(re.findall(r"`((?:rawko|tests|statecharts|prompts)/[\w./-]+)`", PAGE))))
+@pytest.mark.parametrize(
+    "place", sorted(set(re.findall(r"`((?:rawko|tests|statecharts|prompts|docs)/[\w./-]+)`", PAGE)))
+)
 def test_every_place_that_the_map_names_is_there(place: str) -> None:
     assert (ROOT / place).exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), sorted({(n, p) for n, p in re.findall(r"`(\w+)` in `((?:rawko|tests)/[\w./]+\.py)`", PAGE)})
+)
+def test_every_name_that_the_table_gives_is_in_its_file(name: str, place: str) -> None:
+    assert re.search(rf"\b{name}\b", (ROOT / place).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("place", sorted(set(re.findall(r"participant \w+ as ([\w/.]+/[\w.]+)", PAGE))))
