@@ -27,7 +27,7 @@ from rawko.interpreter.compiled.functions import (
     is_code,
     reads_configuration,
 )
-from rawko.interpreter.compiled.plans import Entry, Outline
+from rawko.interpreter.compiled.outlines import Entry, Outline
 from rawko.interpreter.compiled.structure import Structure
 from rawko.interpreter.compiled.tables import (
     ACTION,

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.compiled.bound_chart import BoundChart
-from rawko.interpreter.compiled.plans import Configuration, Outline, domain_of, initial_outline, outline
+from rawko.interpreter.compiled.outlines import Configuration, Outline, domain_of, initial_outline, outline
 from rawko.interpreter.compiled.structure import Structure, structure_of
 from rawko.interpreter.compiled.tables import (
     NO_ROWS,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from rawko.interpreter.compiled.functions import CompiledAction, GuardFunction
-from rawko.interpreter.compiled.plans import Configuration, Entry, Outline, describe
+from rawko.interpreter.compiled.outlines import Configuration, Entry, Outline, describe
 from rawko.interpreter.compiled.structure import Structure
 from rawko.interpreter.data.json_text import to_text
 from rawko.interpreter.data.receipt import Receipt

@@ -17,7 +17,7 @@ from typing import Any
 
 from rawko.interpreter.compiled.contracts import condition_text
 from rawko.interpreter.compiled.functions import CompiledGuard
-from rawko.interpreter.compiled.plans import domain_of
+from rawko.interpreter.compiled.outlines import domain_of
 from rawko.interpreter.compiled.structure import Structure
 from rawko.interpreter.compiled.tables import CodeGuardCall, Node
 from rawko.interpreter.data.events import Event

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from rawko.interpreter.compiled.plans import is_complete
+from rawko.interpreter.compiled.outlines import is_complete
 from rawko.proving.control import ControlStep
 from rawko.proving.exploring.regions import OUTSIDE, Regions
 from rawko.proving.outcomes import Control
