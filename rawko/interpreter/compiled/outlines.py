@@ -177,6 +177,12 @@ def outline(structure: Structure, configuration: Configuration, chosen: tuple[in
         a2 -> a1    domain a       exits a2       entries a1
         a2 -> b     domain root    exits a2, a    entries b
         b -> a      domain root    exits b        entries a, a1 (by default)
+
+    Two chosen transitions conflict if both would exit a state. The later one replaces the earlier if its source is
+    inside the earlier one's source; else it is dropped. In a parallel state p with the active leaves a and x:
+
+        a -> out, x -> y    both exit x: x is not inside a, so x -> y is dropped
+        p -> out, x -> y    both exit x: x is inside p, so x -> y replaces p -> out (only with `selection: scxml`)
     """
     if len(chosen) == 1 and not structure.has_history:
         drawn = _simple_outline(structure, configuration, chosen, recall)

@@ -175,6 +175,13 @@ class Program:
         return way
 
     def _make_way(self, node: Node, rows: Rows, history: dict[int, tuple[int, ...]]) -> Way | None:
+        """The way of an event; None if it needs the full macrostep each time.
+
+        no guard decides           one branch, without a guard; None if its plan needs the full macrostep (`settle`)
+        no state has candidates    no branch, only the receipt; for an unknown event `stability.process` decides
+        one state has candidates   one branch per candidate; `settle` finds later which of them need the full macrostep
+        several states have them   None: a state is asked only if no state inside it takes the event
+        """
         if self.bound.passes_on or self.bound.has_code:
             return None
         if rows.fixed:
@@ -210,6 +217,16 @@ class Program:
         return plan
 
     def _make_plan(self, node: Node, chosen: tuple[int, ...], history: dict[int, tuple[int, ...]]) -> Plan:
+        """Make the plan of a choice, and store it under the history records that it was made with.
+
+        Example: h is a shallow history state of a, which has the children a1 (its initial) and a2.
+
+            b -> c                      consults no record    node.plans[b -> c] is the plan
+            b -> h, h has no record     consults h: None      node.plans[b -> h] is HistoryBranch(h) {None: plan to a1}
+            b -> h, h has recorded a2   consults h: (a2,)     the same branch gets a second entry, (a2,): plan to a2
+
+        A plan that consults several records is stored in nested branches, one level per record.
+        """
         consulted: dict[int, tuple[int, ...] | None] = {}
 
         def recall(state: int) -> tuple[int, ...] | None:

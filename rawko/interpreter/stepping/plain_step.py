@@ -73,6 +73,8 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
     updates: tuple[Update, ...]
     work: Transaction | None = None
     machine.is_busy = True
+    # The loop ends in one of four ways: `return` with the whole step; `break` before any action has run, and the full
+    # macrostep takes the branch; `else` if no guard is true; an exception, after which `recover` undoes the step.
     try:
         for branch in way.branches:
             guard = branch.guard

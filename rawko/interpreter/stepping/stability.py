@@ -102,6 +102,11 @@ def stabilise(machine: Machine, work: Transaction, steps: list[Any]) -> None:
 
 
 def _take_eventless(machine: Machine, work: Transaction, node: Node, chosen: tuple[int, ...], steps: list[Any]) -> None:
+    """Take eventless transitions. If they change nothing, they are not taken again until an event is processed.
+
+    Example: `always: {guard: is_on, action: note}` without a target stays enabled for as long as `is_on` is true. If
+    `note` returns None, it is taken once (`machine.idle_choice`); if it assigns, it is taken until the guard is false.
+    """
     plan = node.plans.get(chosen)
     if plan.__class__ is not Plan:
         plan = machine.program.plan(node, chosen, machine.history)
