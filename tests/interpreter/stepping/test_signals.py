@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from types import FrameType
 from typing import Any
@@ -58,7 +59,10 @@ def signalled() -> Interpreter:
 
 def interrupted(machine: Interpreter, event: str, place: int) -> bool:
     """Send an event, with Ctrl-C at that place of those where Python looks for signals: as a function of Python's
-    begins, and as a built-in one returns. Whether there are so many places."""
+    begins, and as a built-in one returns. Whether there are so many places.
+
+    The garbage of earlier tests is not collected meanwhile: its callbacks would be counted, and would swallow Ctrl-C.
+    """
     seen = 0
 
     def count(frame: FrameType, what: str, given: Any) -> None:
@@ -67,6 +71,7 @@ def interrupted(machine: Interpreter, event: str, place: int) -> bool:
         if seen == place:
             raise KeyboardInterrupt
 
+    gc.disable()
     sys.setprofile(count)
     try:
         machine.send(event)
@@ -74,6 +79,7 @@ def interrupted(machine: Interpreter, event: str, place: int) -> bool:
         return True
     finally:
         sys.setprofile(None)
+        gc.enable()
     return False
 
 
