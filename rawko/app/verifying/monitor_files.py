@@ -40,20 +40,20 @@ def read_monitor(
 
 
 def monitor_file(name: str) -> Path:
-    """The file of a monitor.
+    """The file of a monitor; the name of a shipped one is never a file of a project.
 
     Raises:
         NoSuchMonitor: There is no such file.
     """
     path, shipped = Path(name), shipped_monitors()
+    if name in shipped:
+        return shipped[name]
     if path.is_dir():
         raise NoSuchMonitor(
             f"{path}: is a folder; a monitor's chart is accepted, or a shipped one: {', '.join(shipped)}"
         )
     if path.exists():
         return path
-    if name in shipped:
-        return shipped[name]
     near = nearest(name, list(shipped))
     hint = f"; did you mean {near!r}?" if near else near_path(path)
     raise NoSuchMonitor(

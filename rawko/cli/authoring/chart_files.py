@@ -55,17 +55,19 @@ def chart_files(
 def chart_file(path: Path) -> Path:
     """The file of a chart, given by its path or by the name of a shipped chart.
 
+    The name of a shipped chart stands for that chart, as in settings: a file of a project never takes its place.
+
     Raises:
         NoSuchChart: No such file and no such shipped chart exists.
     """
+    if str(path) in shipped_charts():
+        return find_chart(str(path))
     if path.exists():
         if path.is_dir():
             raise NoSuchChart(f"{path}: is a folder; one chart is accepted: one of {_named(_charts_in(path), path)}")
         if path.suffix in _SUFFIXES and path.is_file() and why_no_chart(path) == FRAGMENT:
             raise NoSuchChart(f"{path}: is {FRAGMENT}")
         return path
-    if str(path) in shipped_charts():
-        return find_chart(str(path))
     folder = path.parent
     if not folder.is_dir():
         raise NoSuchChart(f"{path}: there is no folder {str(folder)!r}")

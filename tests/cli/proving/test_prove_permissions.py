@@ -12,6 +12,8 @@ import pytest
 
 from rawko.app.lookups.running import RunningLookups
 from rawko.app.permissions.known_tools import known_tools
+from rawko.app.verifying.monitor_files import monitor_file
+from rawko.chart import shipped_path
 from rawko.config import Flags, Settings, load_settings
 from rawko.proving import Finding, Outcome, Verdict
 from rawko.proving.exploring.exploration import START
@@ -453,3 +455,16 @@ def test_the_tools_of_the_table_are_those_of_a_run(tmp_path: Path) -> None:
     known = {tool.name: tool for tool in known_tools(settings, ())}
     assert {name: tool.is_read_only for name, tool in known.items()} == real
     assert {name: tool.pattern_kind for name, tool in known.items()} == kinds
+
+
+def test_no_file_of_a_project_takes_the_place_of_a_shipped_chart_or_monitor(
+    rawko: Shell, typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(rawko.folder)
+    for name in ("orchestrator", "no_write_before_read"):
+        rawko.write(name, "statechart: {name: orchestrator, root state: {name: r, type: final}}\n")
+    rawko.write("agent_loop/README.md", "A folder of that name is in no way, either.")
+    for name in ("orchestrator", "agent_loop"):
+        done = typed("prove", name, "--property", "permissions", "--json")
+        assert json.loads(done.out)["configurations"] > 10, done.text
+    assert monitor_file("no_write_before_read").is_relative_to(shipped_path("statecharts"))
