@@ -30,10 +30,10 @@ REMEDIES = {
     "billing": "Check the account's balance and limits.",
 }
 _HOW_TO_ANSWER = {
-    "approval": "Nobody is there to allow it: rawko approve {run}, or rawko deny {run}; "
+    "approval": "Decide with: rawko approve {run}, or rawko deny {run}; "
     "or run again with --yes or a rule in .rawko/config.yaml.",
-    "clarify": 'Nobody is there to answer: rawko answer {run} "..."',
-    "pause": 'Nobody is there to look: rawko answer {run} "how to go on"; or rawko cancel {run}',
+    "clarify": 'Answer with: rawko answer {run} "..."',
+    "pause": 'Answer with: rawko answer {run} "how to go on"; or rawko cancel {run}',
     "budget": "Go on with a larger budget: rawko resume {run} --max-cost USD (or --max-tokens N, --max-time 1h)",
 }
 

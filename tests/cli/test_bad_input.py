@@ -71,6 +71,7 @@ ENVIRONMENT = [
     ({**KEY, "RAWKO_MAX_ITERATIONS": "9" * 5000}, "RAWKO_MAX_ITERATIONS: found"),
     ({**KEY, "RAWKO_AGENTS": "nowhere"}, "there is no folder 'nowhere' with agents"),
     ({**KEY, "RAWKO_STATE_DIR": "/proc/nowhere"}, "the workspace cannot be recorded in '/proc/nowhere/"),
+    ({**KEY, "RAWKO_STATE_DIR": "/proc/nowhere"}, "; RAWKO_STATE_DIR names another folder"),
 ]
 
 

@@ -141,7 +141,7 @@ def test_the_end_of_a_run_that_goes_on_later_names_the_command_for_that(rawko: S
     asking = rawko.scenario(says("developer", call("clarify", question="Tabs?")), name="asking.yaml")
     run = typed(*alone, str(asking)).report["run"]
     assert f'rawko answer {run} "..."' in typed("log", run, "--follow").err
-    assert typed("log", run, "--follow", "--json").err.startswith("Nobody is there to answer: ")
+    assert typed("log", run, "--follow", "--json").err.startswith("Answer with: rawko answer ")
     killed = rawko.scenario(says("developer", call("bash", command=KILL_RAWKO)))
     rawko("run", "Work", "--agent", "developer", "--yes", "--scenario", str(killed))
     followed = typed("log", "last", "--follow")

@@ -32,7 +32,8 @@ async def open_workspace(settings: Settings, run: str) -> SnapshotWorkspace:
         )
     except (WorkspaceError, OSError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise ConfigError(f"the workspace cannot be recorded in {str(state)!r}: {why}") from error
+        message = f"the workspace cannot be recorded in {str(state)!r}: {why}; RAWKO_STATE_DIR names another folder"
+        raise ConfigError(message) from error
 
 
 def running_folder(settings: Settings, run: str) -> Path:
