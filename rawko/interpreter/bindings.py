@@ -98,6 +98,18 @@ def _refuse_deferred(kind: Kind, name: str, function: Callable[..., Any]) -> Non
         )
 
 
+def _check_actor(name: str, value: Any) -> None:
+    """Refuse a plain function that needs other arguments than an actor gets."""
+    if type(value) is not FunctionType or hasattr(value, "__wrapped__"):
+        return
+    code = value.__code__
+    takes_input = code.co_argcount > 0 or code.co_flags & inspect.CO_VARARGS
+    keywords = set(code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount])
+    needed = code.co_argcount - len(value.__defaults__ or ())
+    if not takes_input or needed > 2 or keywords.difference(value.__kwdefaults__ or ()):
+        raise BindingError(f"actor {name!r} must take (input) or (input, scope)", name=name, kind="actor")
+
+
 class Bindings:
     """A registry of guards, actions, actors, delays, inputs, outputs and context models, by name.
 
@@ -120,8 +132,8 @@ class Bindings:
         """Bind a name.
 
         Raises:
-            BindingError: The name is bound already, the function does not take (context, event), or it is async or a
-                generator: what it returns would always count as true.
+            BindingError: The name is bound already; the function takes other arguments; or, of a kind other than
+                actors, it is async or a generator: what it returns would always count as true.
         """
         table = self._tables[kind]
         if name in table and table[name] is not value:
@@ -129,6 +141,8 @@ class Bindings:
         if kind in ("guard", "action", "delay", "input", "output"):
             signature_of(value)
             _refuse_deferred(kind, name, value)
+        elif kind == "actor":
+            _check_actor(name, value)
         table[name] = value
 
     def declare(self, kind: Kind, *names: str) -> None:

@@ -590,3 +590,20 @@ def test_arguments_of_other_types_are_named(arguments: tuple[Any, ...], said: st
     given = dict(zip(("chart", "bindings", "input"), arguments, strict=False))
     with pytest.raises(TypeError, match=re.escape(said)):
         Interpreter(**given)
+
+
+def test_an_actor_takes_an_input() -> None:
+    bindings = Bindings()
+    fitting: list[Any] = [
+        lambda input: 1,
+        lambda input, scope: 1,
+        lambda input, more=3: 1,
+        lambda *given: 1,
+        partial(print),
+    ]
+    for number, function in enumerate(fitting):
+        bindings.add("actor", f"fits_{number}", function)
+    others: list[Any] = [lambda: 1, lambda input, scope, more: 1, lambda input, *, key: 1]
+    for function in others:
+        with pytest.raises(BindingError, match=r"actor 'solve' must take \(input\) or \(input, scope\)"):
+            bindings.add("actor", "solve", function)
