@@ -17,7 +17,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from pathlib import PurePath
+from pathlib import Path, PosixPath, PurePath, PurePosixPath, PureWindowsPath, WindowsPath
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final
 from uuid import UUID
@@ -29,8 +29,18 @@ MAX_PARTS: Final = 200_000
 """The most mappings, lists and objects in one value; further ones are left out, since values may refer to each
 other."""
 MAX_BYTES: Final = 64
-_WRITTEN: Final = (UUID, Decimal, Fraction, PurePath, timedelta, complex)
-_DATES: Final = (datetime, date, time)
+
+
+def _ids(*classes: type) -> frozenset[int]:
+    """Their identities. A comparison of two classes could call the `__eq__` of a metaclass of the program."""
+    return frozenset(map(id, classes))
+
+
+_PATHS: Final = (Path, PosixPath, PurePath, PurePosixPath, PureWindowsPath, WindowsPath)
+_WRITTEN: Final = _ids(UUID, Decimal, Fraction, timedelta, complex, *_PATHS)
+_DATES: Final = _ids(datetime, date, time)
+_BYTES: Final = _ids(bytes, bytearray, memoryview)
+_FUNCTIONS: Final = _ids(FunctionType, BuiltinFunctionType, MethodType)
 _LEFT_OUT: Final = "… (more than can be shown)"
 _TOO_DEEP: Final = "… (deeper than can be shown)"
 
@@ -63,17 +73,17 @@ class _Converter:
             return value
         if isinstance(value, Enum):
             return str(value.name or value.value)  # a flag value without members has no name
-        if kind in (int, float):
+        if kind is int or kind is float:
             return value if _is_exact(value) else str(value)
-        if kind in (bytes, bytearray, memoryview):
+        if id(kind) in _BYTES:
             return _bytes(bytes(value))
-        if kind in _DATES:
+        if id(kind) in _DATES:
             return value.isoformat()
-        if kind in _WRITTEN or kind.__module__ == "pathlib":
+        if id(kind) in _WRITTEN:
             return str(value)
         if isinstance(value, type):
             return f"({_name(value)})"
-        if kind in (FunctionType, BuiltinFunctionType, MethodType):
+        if id(kind) in _FUNCTIONS:
             return f"(function {value.__qualname__})"
         if id(value) in self._containers:
             return f"… (the {kind.__name__} that holds this)"

@@ -211,6 +211,19 @@ class Odd:
         raise ValueError("no")
 
 
+class OddKind(type):
+    def __eq__(cls, other: object) -> bool:
+        raise ValueError("no")
+
+    def __hash__(cls) -> int:
+        raise ValueError("no")
+
+
+class OfOddKind(metaclass=OddKind):
+    def __init__(self) -> None:
+        self.kept = 1
+
+
 class Point(NamedTuple):
     x: int
     y: float
@@ -234,6 +247,7 @@ ORDER.parent = ORDER
         (State.OPEN, "OPEN"),
         (ORDER, {"(Order)": {"id": 7, "state": "OPEN", "parent": "… (the Order that holds this)"}}),
         (Odd(), {"(Odd)": {"kept": "2026-01-02T03:04:00"}}),
+        (OfOddKind(), "(OfOddKind that cannot be read: ValueError)"),
         (Point(1, math.inf), {"(Point)": {"x": 1, "y": "inf"}}),
         (Plan(steps=("one",)), {"(Plan)": {"steps": ["one"]}}),
         (b"PK\x03\x04", "4 bytes: 50 4b 03 04"),
