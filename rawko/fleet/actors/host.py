@@ -59,19 +59,20 @@ class ActorHost:
             self._kinds[claim.queue.removeprefix(OF_ACTORS)],
             str(task.task.get("input", "{}")),
             self._journal,
+            letters,
             rest_after_s=self._rest_after_s,
             taken=self._news.put,
             log=self._log,
         )
         attempt = ActorAttempt(claim, task, task.steps, hosted=hosted)
-        self._call(lambda: self._start(attempt, letters))
+        self._call(lambda: self._start(attempt))
         return attempt
 
-    def _start(self, attempt: ActorAttempt, letters: Sequence[Letter]) -> None:
+    def _start(self, attempt: ActorAttempt) -> None:
         async def carry_out() -> None:
             result = Result("again")
             try:
-                result = await attempt.hosted.carry_out(letters)
+                result = await attempt.hosted.carry_out()
             finally:
                 self._news.put((attempt, result))
 

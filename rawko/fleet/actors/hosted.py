@@ -32,6 +32,8 @@ class HostedActor:
 
     Args:
         input: JSON text.
+        letters: Those that were there when it was claimed. They are given here, not when it starts: a busy event loop
+            may have later ones before it starts, and an earlier letter would count as consumed after a later one.
         rest_after_s: Seconds of idleness after which an actor is paused, if its next timer is not due sooner.
         taken: Called with each letter that must not be given again.
     """
@@ -42,6 +44,7 @@ class HostedActor:
         kind: ActorKind,
         input: str,
         journal: SqlJournal,
+        letters: Sequence[Letter],
         *,
         rest_after_s: float,
         taken: Callable[[int], None],
@@ -51,7 +54,7 @@ class HostedActor:
         self._rest_after_s, self._taken, self._log = rest_after_s, taken, log
         self._actor: Actor | None = None
         self._session: QueueSession | None = None
-        self._letters: list[Letter] = []
+        self._letters = list(letters)
         self._why = ""
         self._wait_s: float | None = None
         self._seen: object = self
@@ -63,9 +66,8 @@ class HostedActor:
         """Number of rows in its journal, once opened. May be called from other threads."""
         return 0 if self._session is None else self._session.rows
 
-    async def carry_out(self, letters: Sequence[Letter]) -> Result:
+    async def carry_out(self) -> Result:
         """Run the actor until it has finished, is idle, has failed, or is stopped."""
-        self._letters += letters
         is_held = False
         try:
             await self._journal.hold(self._id)
