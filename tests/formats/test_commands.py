@@ -45,12 +45,15 @@ def test_defects_are_told_and_nothing_is_written(tmp_path: Path, capsys: pytest.
     assert "unreadable" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("name", "kind"), [("m.txt", None), ("m.json", "uml")])
+@pytest.mark.parametrize(
+    ("name", "kind", "accepted"),
+    [("m.txt", None, ".json, .scxml, .xml; or --from xstate, scxml"), ("m.json", "uml", "xstate, scxml")],
+)
 def test_unknown_formats_are_bad_input(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, kind: str | None
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, kind: str | None, accepted: str
 ) -> None:
     assert import_command(tmp_path / name, kind, None) == 2
-    assert "accepted: xstate, scxml" in capsys.readouterr().err
+    assert f"accepted: {accepted}" in capsys.readouterr().err
 
 
 def test_scxml_with_code_needs_trust(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
