@@ -84,14 +84,26 @@ def _draw(old: Chart, new: Chart, output: Path, theme: str) -> int:
 def _chart(text: str, trusted: bool) -> Chart:
     """The chart that an argument names: a file, a shipped chart, or REV:FILE.
 
+    A project may have a file that is named like a revision, `HEAD:door.yaml`: the revision is meant, if there is one.
+
     Raises:
         NoSuchChart: The argument names no chart.
         ChartError: The file is not a valid chart.
     """
     revision, colon, file = text.partition(":")
-    if colon and revision and not Path(text).exists():
-        of_then = _fragments_of_git(revision, posixpath.dirname(file))
-        return parse_chart(_of_git(revision, file), file=text, trusted=trusted, fragments=of_then)
+    if colon and revision:
+        is_file = Path(text).exists()
+        try:
+            content = _of_git(revision, file)
+        except NoSuchChart:
+            if not is_file:
+                raise
+        else:
+            if is_file:
+                told = f"note: {text}: the revision of git is compared; the file of that name is ./{text}"
+                print(visible_line(told), file=sys.stderr)
+            of_then = _fragments_of_git(revision, posixpath.dirname(file))
+            return parse_chart(content, file=text, trusted=trusted, fragments=of_then)
     return load_chart(chart_file(Path(text)), trusted=trusted)
 
 

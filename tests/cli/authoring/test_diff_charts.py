@@ -25,6 +25,23 @@ def test_versions_of_git_are_compared_from_any_folder(rawko: Shell, typed: Typed
     assert as_json["states"][0]["transitions"][0]["parts"] == ["guard"]
 
 
+def test_a_file_that_is_named_like_a_revision_does_not_stand_in_for_it(rawko: Shell, typed: Typed) -> None:
+    rawko.write("door.yaml", DOOR)
+    git = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "begin")):
+        subprocess.run([*git, *words], cwd=rawko.folder, check=True, env=rawko.environ())
+    changed = DOOR.replace("guard: is_unlocked", "guard: is_free")
+    rawko.write("door.yaml", changed)
+    rawko.write("HEAD:door.yaml", changed)
+    done = typed("diff-charts", "HEAD:door.yaml", "door.yaml")
+    assert (done.code, "now OPEN [is_free]" in done.out) == (1, True), done.text
+    assert "HEAD:door.yaml: the revision of git is compared; the file of that name is ./HEAD:door.yaml" in done.err
+    assert typed("diff-charts", "./HEAD:door.yaml", "door.yaml").code == 0
+    rawko.write("draft:door.yaml", changed)  # there is no such revision
+    other = typed("diff-charts", "draft:door.yaml", "door.yaml")
+    assert (other.code, other.err) == (0, "")
+
+
 def test_both_are_drawn_as_one_picture(rawko: Shell, typed: Typed) -> None:
     rawko.write("a.yaml", DOOR)
     rawko.write("b.yaml", DOOR.replace("guard: is_unlocked", "guard: is_free"))
