@@ -1,4 +1,5 @@
-"""Parts of error messages about paths: a similar name in the same folder; why a file cannot be written there."""
+"""Parts of error messages about paths: a similar name in the same folder; why a file cannot be written there; which
+link leads out of a folder."""
 
 from __future__ import annotations
 
@@ -35,6 +36,18 @@ def is_pipe(path: Path) -> bool:
         return stat.S_ISFIFO(path.stat().st_mode) and not str(path).startswith(_PASSED)
     except (OSError, ValueError):
         return False
+
+
+def link_out(folder: Path, path: Path) -> Path | None:
+    """Where a path below a folder really leads, if a link on the way leads out of the folder; else None.
+
+    Links inside the folder, and those on the way to the folder itself, lead nowhere else.
+    """
+    try:
+        real = (folder / path).resolve()
+        return None if real.is_relative_to(folder.resolve()) else real
+    except (OSError, RuntimeError):  # links in a circle: opening it fails
+        return None
 
 
 def why_unwritable(path: Path) -> str | None:

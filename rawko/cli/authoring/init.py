@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rawko.cli.output import complain, visible_line
 from rawko.config import BUILT_IN_AGENTS, FOLDER, schemas
+from rawko.named_files import link_out
 
 CONFIG_TEXT = """\
 # Settings of rawko for this project; everything is optional. Flags and environment variables win over it.
@@ -44,6 +45,9 @@ def init_command(folder: Path, *, force: bool) -> int:
         files[base / "agents" / path.name] = _header("agent", up="../") + path.read_text(encoding="utf-8")
     for name, schema in schemas().items():
         files[base / "schema" / f"{name}.json"] = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+    if out := next((path for path in files if link_out(folder, path)), None):
+        told = f"{out.relative_to(folder)}: a link leads out of the folder, to {str(link_out(folder, out))!r}"
+        return complain(f"{told}; nothing was written")
     kept: list[Path] = []
     written: list[Path] = []
     try:

@@ -26,7 +26,7 @@ from rawko.chart.expressions.formatting import format_guard
 from rawko.chart.lint.bindings import needed_names
 from rawko.chart.lint.walk import guards
 from rawko.interpreter.errors import InterpreterError
-from rawko.named_files import near_path
+from rawko.named_files import link_out, near_path
 from rawko.proving import ControlSystem, Finding, Move, Outcome
 from rawko.proving.bounding.endings import EndKind
 from rawko.proving.outcomes import ROUND
@@ -255,6 +255,9 @@ def why_no_folder(folder: Path, chart: Path) -> str | None:
             kind = "it is no folder" if folder.exists() else "there is no such folder"
             return f"{folder}: {kind}{near_path(folder, is_folder=True)}"
         copy = folder / chart.name
+        for path in (copy.with_suffix(".feature"), *(() if copy.exists() else (copy,))):
+            if (real := link_out(folder, Path(path.name))) is not None:
+                return f"{path}: a link leads out of the folder, to {str(real)!r}; nothing was written"
         if copy.exists() and copy.read_bytes() != chart.read_bytes():
             return f"{copy}: another file is here already; name another folder, or the chart's own"
         list(folder.iterdir())

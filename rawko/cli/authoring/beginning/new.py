@@ -16,6 +16,7 @@ from rawko.cli.authoring.beginning.machine import machine_files
 from rawko.cli.output import complain, visible_line
 from rawko.config import FOLDER
 from rawko.extras import MissingExtra, require
+from rawko.named_files import link_out
 from rawko.runtime.bindings_lookup import PROJECT_FILE, TABLE
 from rawko.vocabulary.documents import accepted
 
@@ -125,6 +126,9 @@ def new_command(kind: str, name: str, folder: Path) -> int:
     taken = [path for path in files if _exists(folder / path)]
     if taken:
         return complain(f"{', '.join(map(str, taken))}: is there already; nothing was written")
+    if out := next((path for path in (*files, Path(PROJECT_FILE)) if link_out(folder, path)), None):
+        told = f"{out}: a link leads out of the folder, to {str(link_out(folder, out))!r}"
+        return complain(f"{told}; nothing was written")
     if Path(f"{name}.py") in files and _is_installed(name):
         return complain(f"{name}.py would hide the Python module {name!r}; choose another name; nothing was written")
     try:
@@ -135,18 +139,18 @@ def new_command(kind: str, name: str, folder: Path) -> int:
         return complain(f"{PROJECT_FILE}: is no UTF-8 text; nothing was written")
     except ValueError as error:
         return complain(f"{error}; nothing was written")
-    told: list[str] = []
+    lines: list[str] = []
     try:
         for path, text in {**files, **changed}.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             is_there = path in changed and _exists(folder / path)
             (folder / path).write_text(text, encoding="utf-8", newline="")
-            told.append(f"{'added a line to' if is_there else 'wrote'} {path}")
+            lines.append(f"{'added a line to' if is_there else 'wrote'} {path}")
     except OSError as error:
-        for line in told:
+        for line in lines:
             print(visible_line(line))
         return complain(f"{error.filename or folder}: cannot be written: {error.strerror}")
-    for line in (*told, *_next_lines(kind, name)):
+    for line in (*lines, *_next_lines(kind, name)):
         print(visible_line(line))
     return 0
 
