@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,6 +16,8 @@ from rawko.fleet.errors import FleetError
 from rawko.fleet.fleet import Fleet
 from rawko.fleet.releases import own_release
 from rawko.fleet.task import FleetTask
+from rawko.journal import SqlJournal
+from rawko.testing.conformance.journal import record
 from tests.fleet.databases import fresh_database
 
 
@@ -110,6 +113,34 @@ def test_a_task_whose_worker_is_gone_each_time_is_dead_in_the_end(fleet: Fleet) 
     assert dead is not None
     assert (dead.state, dead.failures, dead.takeovers) == ("dead", 0, MAX_TAKEOVERS)
     assert f"its worker w{MAX_TAKEOVERS - 1} was gone" in (dead.reason or "")
+
+
+@pytest.mark.parametrize(("rows", "takeovers"), [((12, 3, 3), 3), ((3, 3, 12, 3), 2)])
+def test_rows_that_a_killed_worker_has_not_reported_are_those_of_its_attempt(
+    fleet: Fleet, rows: Sequence[int], takeovers: int
+) -> None:
+    """Progress is counted for the attempt that has made it, and not for the next one, which finds it in the journal."""
+    (one,) = fleet.submit([_task()])
+    journal, count = SqlJournal(fleet.url.render_as_string(hide_password=False)), 0
+    for number, more in enumerate(rows):
+        ((claim, task),) = fleet.claim(f"w{number}", ["default"], 1)
+        assert task.steps == count
+        asyncio.run(_write(journal, one.run, count, more))
+        if number == 1:
+            fleet.beat(f"w{number}", [claim], {one.run: (count + more, None)})
+        count += more
+        fleet.leave(f"w{number}")  # as a killed one: nothing more is noted in the record
+    assert fleet.claim("last", ["default"], 1)
+    asyncio.run(journal.aclose())
+    found = fleet.find(one.run)
+    assert found is not None
+    assert (found.steps, found.takeovers) == (count, takeovers)
+
+
+async def _write(journal: SqlJournal, run: str, before: int, count: int) -> None:
+    epoch = await journal.begin(run)
+    for seq in range(before + 1, before + count + 1):
+        await journal.append(record(seq, epoch, run=run))
 
 
 def test_a_run_that_is_kept_for_a_release_is_taken_up_when_its_worker_is_gone(fleet: Fleet) -> None:

@@ -1,14 +1,27 @@
-"""Counts failed attempts of a run, and decides when it counts as dead."""
+"""Counts failed attempts of a run, and decides when it counts as dead.
+
+Rows of the journal are the measure of progress. A worker reports them every few seconds, so one that is killed leaves
+some unreported:
+
+    attempt      1            2            3
+    its rows     1 to 12      13 to 15     16 to 18
+    reported     -            15           18
+
+Without `catch_up`, attempt 2 would seem to have made 15 rows, and begin a new series of failures.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from rawko.fleet import records
 from rawko.fleet.records import TaskRecord
+from rawko.fleet.schema import JOURNAL_FORMAT, journal_format
+from rawko.journal.tables import runs
 
 MAX_FAILURES: Final = 3
 """Failed attempts in a row with little progress after which a run counts as dead."""
@@ -16,6 +29,21 @@ MIN_STEPS: Final = 5
 """Journal rows that an attempt must exceed to count as progress: repeating a tool call makes some rows by itself."""
 MAX_TAKEOVERS: Final = 10
 """The same for attempts whose worker died: more, since kills and restarts of machines are not the run's fault."""
+
+
+def catch_up(connection: Connection, tasks: Mapping[str, TaskRecord]) -> Mapping[str, TaskRecord]:
+    """Record the rows that the journals of some tasks have, where no worker has reported them; returns the tasks with
+    them.
+    """
+    if not tasks or journal_format(connection) != JOURNAL_FORMAT:
+        return tasks
+    query = select(runs.c.run, runs.c.last_seq).where(runs.c.run.in_(tasks))
+    rows = {str(run): int(last) for run, last in connection.execute(query)}
+    found = {run: replace(task, steps=max(task.steps, rows.get(run, 0))) for run, task in tasks.items()}
+    for run, task in found.items():
+        if task.steps != tasks[run].steps:
+            records.change(connection, run, steps=task.steps)
+    return found
 
 
 def failed(

@@ -12,7 +12,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from rawko.fleet import records
-from rawko.fleet.calls.attempts import failed, is_hopeless
+from rawko.fleet.calls.attempts import catch_up, failed, is_hopeless
 from rawko.fleet.calls.base import FleetCalls
 from rawko.fleet.database import fleet_errors, shown
 from rawko.fleet.engine import Claim
@@ -35,7 +35,8 @@ class Claiming(FleetCalls):
 
         Tasks of tenants without budget are not claimed, nor are tasks kept for another release.
 
-        The record of each task is as it was before the claim: `place` says where an earlier attempt has left its files.
+        The record of each task is as it was before the claim, with the steps of its journal: `place` says where an
+        earlier attempt has left its files.
 
         Raises:
             FleetError: Also if a newer rawko has changed the tables, so that this worker must end.
@@ -69,7 +70,7 @@ class Claiming(FleetCalls):
         """Record claims; returns those that must be run."""
         taken, over = [], []
         with self._written() as connection:
-            found = records.get_all(connection, [claim.run for claim in claims], is_locked=True)
+            found = catch_up(connection, records.get_all(connection, [claim.run for claim in claims], is_locked=True))
             for claim in claims:
                 task = found.get(claim.run)
                 if task is None or not self._is_to_do(connection, task):
