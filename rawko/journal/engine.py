@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.pool import NullPool
 
 from rawko.extras import MissingExtra
 from rawko.postgres_sessions import READING, is_shared, shared
@@ -37,8 +38,7 @@ def open_engine(where: Path | str, is_power_safe: bool) -> tuple[str, Engine]:
     try:
         url = _url(where)
         if url.get_backend_name() == "sqlite":
-            engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
-            _tune_sqlite(engine, is_power_safe)
+            engine = _sqlite_engine(url, is_power_safe)
         elif url.get_backend_name() == "postgresql" and not is_power_safe and (found := shared(url)) is not None:
             engine = found
         elif url.get_backend_name() == "postgresql":
@@ -110,6 +110,15 @@ def lock_for_migration(connection: Connection) -> None:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_PG_LOCK})")
 
 
+def _sqlite_engine(url: URL, is_power_safe: bool) -> Engine:
+    file = url.database or ""
+    if not url.query and os.path.isfile(file) and not os.access(os.path.dirname(file), os.W_OK):  # noqa: PTH113, PTH120
+        return _read_only_engine(url, file)
+    engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
+    _tune_sqlite(engine, is_power_safe)
+    return engine
+
+
 def _tune_sqlite(engine: Engine, is_power_safe: bool) -> None:
     @event.listens_for(engine, "connect")
     def connected(connection: sqlite3.Connection, record: object) -> None:
@@ -146,6 +155,64 @@ def _wait_for_the_disk(engine: Engine) -> None:
         with connection.cursor() as cursor:
             cursor.execute("SET synchronous_commit TO on")
         connection.commit()
+
+
+# ---------------------------------------------------------------- a file in a folder that cannot be written
+#
+# Beside a database in WAL mode are two files, which SQLite cannot make on a read-only disk or in another user's folder:
+#
+#     no log, or an empty one       all rows are in the file; it is read as one that does not change ("immutable")
+#     a log, and its index          both are read as they are, also while their writer works
+#     a log without its index       refused: only SQLite's recovery, which writes, finds the rows in the log
+#
+# A file that is immutable is read without locks: a transaction at whose end there is a log is refused.
+
+
+def _read_only_engine(url: URL, file: str) -> Engine:
+    """An engine for reading alone; each connection chooses anew how the file is read."""
+    engine = create_engine(url, creator=lambda: _opened_to_read(file), poolclass=NullPool)
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN")
+
+    @event.listens_for(engine, "commit")
+    def ended(connection: Connection) -> None:
+        if isinstance(connection.connection.driver_connection, _Immutable) and _has_log(file):
+            raise JournalError(f"the journal {file!r} was written while it was read: read it again", is_retryable=True)
+
+    return engine
+
+
+class _Immutable(sqlite3.Connection):
+    """A connection that takes no locks, and does not look at the log."""
+
+
+def _opened_to_read(file: str) -> sqlite3.Connection:
+    has_log = _has_log(file)
+    if has_log and not Path(f"{file}-shm").exists():
+        raise JournalError(
+            f"the journal {file!r} cannot be read where its folder cannot be written: a process was killed, and its "
+            f"last steps are in {Path(file).name + '-wal'!r}; make the folder writable, or copy the state folder and "
+            "name the copy by RAWKO_STATE_DIR",
+            is_retryable=False,
+        )
+    return sqlite3.connect(
+        f"{Path(file).as_uri()}?mode=ro{'' if has_log else '&immutable=1'}",
+        uri=True,
+        timeout=BUSY_TIMEOUT_MS / 1000,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=sqlite3.Connection if has_log else _Immutable,
+    )
+
+
+def _has_log(file: str) -> bool:
+    """Whether there are rows that are not in the file itself."""
+    try:
+        return Path(f"{file}-wal").stat().st_size > 0
+    except OSError:
+        return False
 
 
 # ---------------------------------------------------------------- errors

@@ -23,6 +23,7 @@ from rawko.cli.runs.log_lines import LogLines, Wanted
 from rawko.cli.runs.notices import report_finished, report_lost
 from rawko.cli.settings import settings_for_reading
 from rawko.config import ConfigError, Settings
+from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import StepRecord
 from rawko.runtime.replay.rewind_records import jump_of
 from rawko.vocabulary.agent_path import shown_paths
@@ -114,8 +115,10 @@ async def readable_record(run: str, current: Settings) -> RunRecord:
     record = read_record(run, current)
     try:
         await report_lost(run, current)
-    except ConfigError as error:  # about its snapshots; an unreadable journal is reported later
-        complain(str(error))
+    except ConfigError as error:
+        if isinstance(error.__cause__, JournalError):
+            raise
+        complain(str(error))  # about its snapshots
     return record
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import time
@@ -85,7 +86,7 @@ class FileLock:
 
     @contextmanager
     def _held(self, mode: int) -> Iterator[None]:
-        descriptor = _open(self._file)
+        descriptor = _open_to_read(self._file)
         try:
             fcntl.flock(descriptor, mode)
             yield
@@ -106,6 +107,20 @@ def _open(file: Path) -> int:
         return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise WorkspaceError(f"the lock {str(file)!r} cannot be opened: {error.strerror}", path=str(file)) from error
+
+
+def _open_to_read(file: Path) -> int:
+    """As `_open`; on a read-only disk an existing file is opened for reading, which is enough to lock it."""
+    try:
+        return _open(file)
+    except WorkspaceError as error:
+        cause = error.__cause__
+        if not isinstance(cause, OSError) or cause.errno not in (errno.EROFS, errno.EACCES):
+            raise
+        try:
+            return os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            raise error from cause
 
 
 def user_of(state_dir: str | os.PathLike[str], run: str) -> int | None:

@@ -284,6 +284,52 @@ def test_a_state_folder_that_is_read_only_is_told_before_anything_begins(rawko: 
         assert typed("answer", run, "This.", "--json").report["outcome"] == "success"
 
 
+def left_open(journal: Path, *endings: str) -> None:
+    """Leave these files beside a journal as a process that has written a row, and is killed, leaves them."""
+    beside = [journal.with_name(journal.name + ending) for ending in endings]
+    with closing(sqlite3.connect(journal, isolation_level=None)) as writer:
+        writer.execute("PRAGMA user_version = 7")
+        kept = [path.read_bytes() for path in beside]
+    assert all(kept)
+    for path, content in zip(beside, kept, strict=True):
+        path.write_bytes(content)
+
+
+READING = (("log",), ("log", "--events"), ("log", "--atif"), ("show",), ("show", "@3"), ("diff", "last", "1", "last"))
+
+
+def test_a_state_folder_that_is_read_only_is_read(rawko: Shell, typed: Typed) -> None:
+    """Also while another process has written steps that are not yet in the file itself."""
+    with disk(rawko.state, "8m"):
+        run = begun(rawko, typed)
+        told = [typed(*words).out for words in READING]
+        remount(rawko.state, "ro")
+        for words, before in zip(READING, told, strict=True):
+            shown = typed(*words)
+            assert (shown.code, shown.err) == (0, ""), shown.text
+            assert len(shown.out.splitlines()) == len(before.splitlines())
+        assert typed("report", run, "--receipt").code == 0
+        refused = typed("rewind", f"{run}@3")
+        assert (refused.code, "read-only" in refused.err.lower()) == (2, True), refused.text
+        remount(rawko.state, "rw")
+        left_open(journal_of(rawko), "-wal", "-shm")
+        remount(rawko.state, "ro")
+        assert len(typed("log").out.splitlines()) == len(told[0].splitlines())
+        remount(rawko.state, "rw")
+
+
+def test_steps_in_a_log_that_cannot_be_recovered_where_it_is_are_told_once(rawko: Shell, typed: Typed) -> None:
+    with disk(rawko.state, "8m"):
+        begun(rawko, typed)
+        left_open(journal_of(rawko), "-wal")
+        remount(rawko.state, "ro")
+        refused = typed("log")
+        assert (refused.code, refused.out) == (2, "")
+        assert refused.err.count("make the folder writable, or copy the state folder") == 1
+        remount(rawko.state, "rw")
+        assert typed("log").code == 0
+
+
 def test_an_agent_that_removes_the_state_folder_is_told_what_it_has_lost(rawko: Shell, typed: Typed) -> None:
     scenario = rawko.scenario(says("developer", call("bash", command="rm -rf ../state")))
     gone = typed("run", "Log", *ALONE, "--scenario", str(scenario), "--json")
