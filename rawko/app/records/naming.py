@@ -12,7 +12,7 @@ from typing import Final, Literal
 from rawko.app.exploration.places import explorations_folder
 from rawko.app.exploration.places import names_in as explorations_in
 from rawko.app.records.outcomes import ENDED, is_open, is_parked
-from rawko.app.records.record import RunRecord, list_records, run_names
+from rawko.app.records.record import RunRecord, has_record, list_records, read_record, run_names
 from rawko.app.records.run_names import is_lane_of, lane_depth
 from rawko.app.run.inbox import is_at_work
 from rawko.config import ConfigError, Settings
@@ -26,6 +26,8 @@ _TASK_CHARS: Final = 60
 
 Meant = Literal["look", "travel", "go on", "answer", "steer", "end", "follow"]
 """What a command does with the run; this decides which runs fit if none is named.
+
+Runs of the current folder come before forks of them, which have folders of their own.
 
 look: the latest run or exploration; travel: the latest run; go on: a run that can be resumed; answer: a run that asks,
 or is running; steer, end: a run that has not ended; follow: a run that has ended.
@@ -74,7 +76,16 @@ def names_of(current: Settings, *, with_explorations: bool = False) -> list[str]
 def _latest(names: list[str], current: Settings) -> str:
     if not names:
         raise ConfigError(f"there are no runs of {str(current.workspace)!r} yet")
-    return next((name for name in reversed(names) if not lane_depth(name)), names[-1])
+    chosen = [name for name in reversed(names) if not lane_depth(name)]
+    return next((name for name in chosen if _is_here(name, current)), (chosen or names[::-1])[0])
+
+
+def _is_here(run: str, current: Settings) -> bool:
+    """Whether a run works in the current folder: not in that of a fork, which has its records in the same place."""
+    try:
+        return not has_record(current, run) or read_record(run, current).settings.workspace == current.workspace
+    except ConfigError:  # whoever reads the run is told
+        return True
 
 
 def _last_part(name: str) -> str:
@@ -86,7 +97,9 @@ def _only(current: Settings, meant: Meant) -> str:
     if meant not in _FITS:
         return _latest(names_of(current, with_explorations=meant == "look"), current)
     fits, none = _FITS[meant]
-    found = [record.run for record in list_records(current) if fits(record) and _is_asked_for(record, meant)]
+    fitting = [record for record in list_records(current) if fits(record) and _is_asked_for(record, meant)]
+    here = [record.run for record in fitting if record.settings.workspace == current.workspace]
+    found = here or [record.run for record in fitting]
     if len(found) == 1:
         return found[0]
     if not found:

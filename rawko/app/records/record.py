@@ -154,6 +154,8 @@ def _not_found(run: str, current: Settings) -> ConfigError:
         )
     known = run_names(current)
     near = nearest(run, known)
+    if known and run.isascii() and run.isdigit() and len(run) <= 4:
+        return ConfigError(f"there is no run {run!r} of this workspace; a step of the latest run is @{run}")
     if near is not None:
         return ConfigError(f"there is no run {run!r} of this workspace; did you mean {near!r}?")
     return ConfigError(f"there is no run {run!r} of this workspace; the latest: {', '.join(known[-5:]) or 'none'}")

@@ -5,11 +5,14 @@ An ambiguous name is reported with its candidates, and ends the command with the
 
 from __future__ import annotations
 
+import re
+import sys
 from typing import TYPE_CHECKING, Final
 
 import typer
 
-from rawko.cli.output import complain
+from rawko.cli.fitting import fitted
+from rawko.cli.output import complain, visible_line
 
 if TYPE_CHECKING:
     from rawko.app.records.naming import Meant
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 
 _TOLD: Final[tuple[Meant, ...]] = ("answer", "steer", "end", "go on")
 """Purposes for which messages to a run of the fleet go through the database, wherever its files are."""
+_MAYBE_A_STEP: Final = re.compile("[0-9]{1,4}")
+"""A number that may have been meant as a step; years, with which ids begin, have four digits, too."""
 
 
 def named(run: str, meant: Meant) -> str:
@@ -55,7 +60,11 @@ def _in_fleet(run: str, current: Settings, meant: Meant) -> str:
 def named_step(address: str, meant: Meant) -> str:
     """`RUN@K` with the run's whole id; in "@K" the run is the one that is meant without a name."""
     run, at, place = address.strip().partition("@")
-    return f"{named(run, meant)}{at}{place}"
+    found = named(run, meant)
+    if not at and _MAYBE_A_STEP.fullmatch(run) and found != run:
+        told = f"rawko: {run} is taken as the run {visible_line(found)}; the step is @{run}"
+        print(fitted(told, sys.stderr), file=sys.stderr)
+    return f"{found}{at}{place}"
 
 
 def run_and_text(first: str, second: str | None, meant: Meant, *, what: str) -> tuple[str, str]:

@@ -94,4 +94,5 @@ def _latest(current: Settings) -> str:
         raise ConfigError('there are no runs in this folder; begin one with: rawko run "TASK" --tui')
     working = [one for one in records if not lane_depth(one.run) and is_at_work(one.settings, one.run)]
     own = [one for one in records if not lane_depth(one.run)]
-    return (working or own or records)[-1].run
+    here = [one for one in own if one.settings.workspace == current.workspace]  # not that of a fork
+    return (working or here or own or records)[-1].run

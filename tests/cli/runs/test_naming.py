@@ -237,3 +237,30 @@ def test_a_step_of_a_fork_is_named_from_its_folder(travel: Travel, tmp_path: Pat
     fork = travel.typed("fork", f"@{travel.after_tool(2)}", "--into", str(into), "--json").report["run"]
     assert travel.typed("show", "last", cwd=into).out.startswith(f"run {fork}\n")
     assert travel.typed("show", "@last", "--json", cwd=into).report["step"] == 1
+
+
+def test_the_latest_run_of_a_folder_is_no_fork_of_it(travel: Travel, tmp_path: Path) -> None:
+    into = tmp_path / "fork"
+    words = ("fork", f"@{travel.after_tool(2)}", "--into", str(into), "--json")
+    fork = travel.typed(*words).report["run"]
+    for name in ("", "last"):
+        assert travel.typed("show", *filter(None, [name])).out.startswith(f"run {travel.run}\n")
+        assert travel.typed("show", *filter(None, [name]), cwd=into).out.startswith(f"run {fork}\n")
+    assert travel.typed("rewind", f"@{travel.after_tool(1)}").code == 0
+    dry = travel.typed("resume", "--dry-run", "--json")
+    assert (dry.code, dry.report["run"]) == (0, travel.run), dry.text
+    dry = travel.typed("resume", "--dry-run", "--json", cwd=into)
+    assert (dry.code, dry.report["run"]) == (0, fork), dry.text
+
+
+def test_a_number_that_may_be_a_step_is_told(travel: Travel, rawko: Shell) -> None:
+    rename(rawko, travel.run, "19990101-000000-9abcdef")
+    taken = travel.typed("show", "9a")
+    assert (taken.code, taken.err) == (0, ""), taken.text
+    taken = travel.typed("show", "19")
+    assert taken.out.startswith("run 19990101-000000-9abcdef\n")
+    assert taken.err == "rawko: 19 is taken as the run 19990101-000000-9abcdef; the step is @19\n"
+    assert travel.typed("show", "@1").err == ""
+    unknown = travel.typed("show", "777")
+    assert unknown.code == 2
+    assert "there is no run '777' of this workspace; a step of the latest run is @777" in unknown.err
