@@ -60,8 +60,8 @@ def fits(rule: Rule, subject: Subject) -> bool:
 
             single = single_command(command)
             return single is not None and fit_command(rule, single) == "yes"
-        case PathSubject():
-            return fit_path(rule, subject) == "yes"
+        case PathSubject(names):
+            return fit_path(rule, subject) == "yes" and all(_names_hidden(rule, name) for name in names)
         case None:
             return rule.pattern is None
 
@@ -107,6 +107,14 @@ def _path_patterns(name: str) -> Iterator[str]:
         yield name  # other programs obey files in hidden folders: allow this file only
     else:
         yield f"{folder}/**"
+
+
+def _names_hidden(rule: Rule, name: str) -> bool:
+    """Whether a rule spells out each hidden folder and file of a path: `src/**` allows no `src/.github/x.yml`, since a
+    person who keeps the rule is offered hidden files one by one."""
+    parts = [] if rule.pattern is None else rule.pattern.removeprefix("./").split("/")
+    hidden = [(at, part) for at, part in enumerate(name.split("/")) if part.startswith(".")]
+    return rule.pattern is None or all(at < len(parts) and parts[at] == part for at, part in hidden)
 
 
 def _checked(rule: Rule) -> Offer:

@@ -122,6 +122,18 @@ def test_a_kept_rule_allows_no_line_that_holds_more(tmp_path: Path, line: str) -
     assert tools.check("dev", bash(line)).decision == "ask"
 
 
+@pytest.mark.parametrize(
+    "path", ["src/.github/workflows/ci.yml", "src/.vscode/tasks.json", "src/a/.husky/pre-commit", "src/.envrc"]
+)
+def test_a_kept_rule_for_a_folder_allows_nothing_hidden_below_it(tmp_path: Path, path: str) -> None:
+    tools, kept = box(tmp_path)
+    kept.add("allow write(src/**)")
+    assert tools.check("dev", write("src/a/b.py")).decision == "allow"
+    assert tools.check("dev", write(path)).decision == "ask"
+    kept.add(offered(write(path), tmp_path / "ws"))
+    assert tools.check("dev", write(path)).decision == "allow"
+
+
 def test_what_a_rule_denies_stays_denied(tmp_path: Path) -> None:
     tools, kept = box(tmp_path, "deny bash(rm *)", "deny write(secret/**)")
     for rule in ("allow bash(rm x)", "allow write(secret/**)", "allow bash"):
