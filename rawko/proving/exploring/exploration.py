@@ -19,6 +19,8 @@ DEFAULT_LIMIT: Final = 1_000_000
 INTERRUPTED: Final = "it was interrupted"
 MORE_BITS: Final = 8
 _REPORT_EVERY: Final = 20_000
+_STEPS_OF_LIMIT: Final = 4
+_LEAST_STEPS: Final = 2_000
 
 START: Final = Move("start", "")
 Progress = Callable[[int, int], None]
@@ -163,6 +165,7 @@ def explore(
     """Explore all reachable states, or the first `limit` of them. After Ctrl-C, the states found so far are returned.
 
     Args:
+        limit: Most states; `most_steps` follows from it.
         progress: Called from time to time with the numbers of states found and of states expanded.
         is_factored: Whether a step is computed once for the regions that it concerns, or for each state.
         part: The part to explore; None: the whole.
@@ -177,6 +180,12 @@ def explore(
             wider[error.field] = wider.get(error.field, 0) + MORE_BITS
         except NotFactored:
             is_factored = False
+
+
+def most_steps(limit: int) -> int:
+    """The most different steps that are kept: where steps of many regions depend on each other, each state has its own
+    ones, and they need far more memory than the states."""
+    return max(limit // _STEPS_OF_LIMIT, _LEAST_STEPS)
 
 
 def _explore(found: Exploration, limit: int, progress: Progress | None) -> None:
@@ -219,10 +228,14 @@ def _expand_all(found: Exploration, numbers: dict[int, int], limit: int, progres
     codes, targets, labels, offsets = found.codes, found.targets, found.labels, found.offsets
     known, add_target, add_label = numbers.get, targets.append, labels.append
     add_code, add_before, add_by, add_offset = codes.append, found.before.append, found.by.append, offsets.append
+    step_limit = most_steps(limit)
     place = 0
     for code in codes:  # grows during the loop
         if len(codes) > limit:
             found.unknown[f"the limit of {limit} states was reached"] = None
+            return
+        if len(compiled.labels) > step_limit:
+            found.unknown[f"the limit of {step_limit} different steps was reached"] = None
             return
         waiting = code >> width
         own = compiled.own(waiting) if waiting else ()
