@@ -137,6 +137,8 @@ def _data(text: str) -> Any:
         raise ConfigError(f"the data has {len(text):,} characters; accepted: {MAX_DATA_CHARS:,}")
     try:
         return json.loads(text)
+    except RecursionError as error:
+        raise ConfigError("the data is nested too deeply") from error
     except ValueError as error:
         raise ConfigError(f"the data is no JSON: {error}") from error
 

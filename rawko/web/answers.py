@@ -46,6 +46,8 @@ async def json_body(request: Request) -> Mapping[str, Any]:
             raise ConfigError(f"a request holds at most {MAX_BODY:,} bytes")
     try:
         given = json.loads(data or b"{}")
+    except RecursionError as error:
+        raise ConfigError("the request is nested too deeply") from error
     except ValueError as error:
         raise ConfigError(f"the request is no JSON: {error}") from error
     if not isinstance(given, dict):

@@ -27,6 +27,8 @@ from rawko.web.runs import FolderRuns
 from rawko.web.runs_api import list_route, run_routes
 from rawko.web.watch import Watch
 
+_DIGITS: Final = 18
+"""The most digits of a number in the stream; Python refuses to read a number of thousands of digits."""
 ROOT_TAG: Final = b'<html lang="en"'
 """The beginning of the first page; attributes that choose what the page shows are inserted after it."""
 
@@ -82,7 +84,7 @@ def stream_route(feed: Feed) -> Route:
 
     async def stream(request: Request) -> Response:
         start, _, number = request.query_params.get("after", "").partition(".")
-        after = int(number) if number.isascii() and number.isdigit() else 0
+        after = int(number) if number.isascii() and number.isdigit() and len(number) <= _DIGITS else 0
         return StreamingResponse(feed.lines(start, after), media_type="text/event-stream")
 
     return Route("/api/stream", stream, methods=["GET"])

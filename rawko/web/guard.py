@@ -72,6 +72,9 @@ class Guard:
     def _refusal(self, scope: Scope) -> tuple[int, str, str] | None:
         """Status, code and message of the reason to refuse a request; None where it is accepted."""
         headers = Headers(scope=scope)
+        for name in ("host", "origin"):
+            if len(headers.getlist(name)) > 1:
+                return 400, name, f"a request has one header {name.title()}, and not several"
         host = headers.get("host", "").lower()
         if host not in self._hosts:
             return 421, "host", f"this server is not {host!r}; accepted: {', '.join(sorted(self._hosts))}"

@@ -161,6 +161,33 @@ def test_a_body_that_is_no_object_or_too_large_is_refused(shown: Shown) -> None:
     assert server.post(f"/api/runs/{run}/rewind", step="1")[0] == 422
 
 
+def test_texts_that_python_does_not_read_are_refused_without_a_traceback(shown: Shown) -> None:
+    server = shown.server
+    connection = HTTPConnection(server.host, timeout=30)
+    deep = '{"a":' + "[" * 100_000
+    connection.request("POST", "/api/simulate", deep, {"X-Rawko-Secret": server.secret})
+    answer = connection.getresponse()
+    assert (answer.status, json.loads(answer.read())["message"]) == (422, "the request is nested too deeply")
+    connection.request("GET", f"/api/stream?after=x.{'9' * 5_000}", headers={"X-Rawko-Secret": server.secret})
+    assert connection.getresponse().status == 200
+    connection.close()
+    assert "Traceback" not in server.errors.read_text()
+
+
+@pytest.mark.parametrize("name", ["Host", "Origin"])
+def test_a_second_header_cannot_name_another_server(shown: Shown, name: str) -> None:
+    server = shown.server
+    connection = HTTPConnection(server.host, timeout=30)
+    connection.putrequest("GET", "/api/about", skip_host=True)
+    for header, value in (("Host", server.host), ("Origin", f"http://{server.host}"), (name, "evil.example")):
+        connection.putheader(header, value)
+    connection.putheader("X-Rawko-Secret", server.secret)
+    connection.endheaders()
+    answer = connection.getresponse()
+    assert (answer.status, json.loads(answer.read())["error"]) == (400, name.lower())
+    connection.close()
+
+
 def test_a_run_removed_while_it_is_watched_is_gone(shown: Shown) -> None:
     run, server = ended_run(shown.shell, name="gone.py"), shown.server
     connection = HTTPConnection(server.host, timeout=120)
