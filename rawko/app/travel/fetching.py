@@ -91,6 +91,7 @@ def fetch(
         _fill(new_workspace, new_state / "snapshots", head.runs[run])
         _fill_lanes(run, new_state, head, workspace)
         _place(new_state, {head.workspace: str(workspace), head.state: str(state)})
+        _check_record(run, new_state, workspace)
         for new, place in ((new_workspace, workspace), (new_state, state)):
             new.rename(place)
     except OSError as error:
@@ -222,6 +223,7 @@ def _snapshot(snapshots: Path, commit: str) -> Snapshot:
 def _fill_lanes(run: str, state: Path, head: Head, workspace: Path) -> None:
     """Restore the folders of lanes that have not ended, beside the workspace."""
     lanes = f"{head.workspace}.lanes/"
+    own = workspace.with_name(f"{workspace.name}.lanes")
     with Archive(state / "snapshots") as archive:
         for name in head.runs:
             folder = runs_folder(state) / name
@@ -230,10 +232,21 @@ def _fill_lanes(run: str, state: Path, head: Head, workspace: Path) -> None:
             was = str(read_file(folder / RUN_FILE)["settings"].get("workspace", ""))
             last = archive.last(name)
             if was.startswith(lanes) and last is not None:
-                place = workspace.with_name(f"{workspace.name}.lanes") / was.removeprefix(lanes)
+                place = own / _below(was.removeprefix(lanes), name)
                 shutil.rmtree(place, ignore_errors=True)
                 make_private(place)
                 archive.write_out(last, place)
+
+
+def _below(path: str, run: str) -> str:
+    """The path of a lane's folder below the folder of lanes: the records come from the store, and so from others.
+
+    Raises:
+        WorkspaceError: It is absolute, leads out, or is the folder of lanes itself.
+    """
+    if any(part in ("", ".", "..") for part in path.split("/")) or "\0" in path:
+        raise WorkspaceError(f"the record of run {run!r} in the packs names {path!r}, which is no folder of a lane")
+    return path
 
 
 # ---------------------------------------------------------------- paths
@@ -246,6 +259,20 @@ def _place(state: Path, moved: Mapping[str, str]) -> None:
         placed = _placed(data, moved)
         if placed != data:
             write_file(file, placed)
+
+
+def _check_record(run: str, state: Path, workspace: Path) -> None:
+    """Refuse a record that names another folder of this machine as the run's workspace: commands would write there.
+
+    Raises:
+        WorkspaceError: It does.
+    """
+    file = runs_folder(state) / run / RUN_FILE
+    named = read_file(file)["settings"].get("workspace") if file.is_file() else str(workspace)
+    if named != str(workspace):
+        raise WorkspaceError(
+            f"the record of run {run!r} in the packs names the workspace {named!r}, which is not its own"
+        )
 
 
 def _records(state: Path) -> Iterator[Path]:

@@ -8,6 +8,7 @@ import random
 from collections.abc import Mapping
 from pathlib import Path
 
+import pygit2
 import pytest
 
 from rawko.app.travel.fetching import fetch, is_here
@@ -258,3 +259,44 @@ def test_packs_cannot_write_outside_of_their_folders(places: tuple[Place, Place]
         two.fetch()
     assert not two.state.exists()
     assert not list(two.state.parent.iterdir())
+
+
+@pytest.mark.parametrize("way", ["../../victim", "/{base}/victim", "a/../../../victim", ".", ""])
+def test_a_record_of_a_lane_cannot_name_a_folder_outside(places: tuple[Place, Place], way: str, tmp_path: Path) -> None:
+    one, two = places
+    victim = tmp_path / "two" / "victim"
+    victim.mkdir(parents=True)
+    (victim / "kept.txt").write_text("kept")
+    lanes = two.workspace.with_name(f"{RUN}.lanes")
+    lanes.mkdir(parents=True)
+    (lanes / "kept.txt").write_text("kept")
+    lane = "20261123-100000-abcdef1"
+    with one.begin() as store:
+        (one.state / "runs" / lane).mkdir()
+        named = f"{one.workspace}.lanes/{way.format(base=str(tmp_path / 'two').removeprefix('/'))}"
+        record = {"format": 1, "run": lane, "settings": {"workspace": named}}
+        (one.state / "runs" / lane / "run.json").write_text(json.dumps(record))
+        (one.workspace / "x").write_text("!")
+        store.capture()
+        repository = open_repository(one.state / "snapshots")
+        repository.references.create(f"refs/rawko/{lane}", pygit2.Oid(hex=one.last))
+        repository.free()
+        store.send()
+    with pytest.raises(WorkspaceError, match="is no folder of a lane"):
+        two.fetch()
+    assert (victim / "kept.txt").read_text() == (lanes / "kept.txt").read_text() == "kept"
+    assert not (victim / "x").exists()
+    assert not two.state.exists()
+
+
+def test_a_record_cannot_name_another_workspace(places: tuple[Place, Place], tmp_path: Path) -> None:
+    one, two = places
+    with one.begin() as store:
+        record = {"format": 1, "run": RUN, "settings": {"workspace": str(tmp_path / "victim")}}
+        (one.state / "runs" / RUN / "run.json").write_text(json.dumps(record))
+        store.capture()
+        store.send()
+    with pytest.raises(WorkspaceError, match=r"names the workspace '.*victim', which is not its own"):
+        two.fetch()
+    assert not two.state.exists()
+    assert not two.workspace.exists()
