@@ -29,6 +29,7 @@ from rawko.runtime.replay.rewind_records import jump_of
 from rawko.vocabulary.agent_path import agents_in
 from rawko.vocabulary.usage import Usage
 from rawko.workspace.repository.archive import Archive
+from rawko.workspace.repository.locks import began_work
 
 if TYPE_CHECKING:
     from rawko.journal.spans import RunSpan
@@ -86,7 +87,8 @@ class RunView:
         problem: For a damaged run: why it cannot be resumed.
         started: Time of its first step, in seconds since 1970; None where it has none. `ended`: time of its latest
             step.
-        duration_s: Working time of all its processes, without the time that it waited for people.
+        duration_s: Working time of all its processes, until now for a run at work, without the time that it waited
+            for people.
         needs: What it waits for; None where it does not wait.
         is_at_work: A process is running it now.
         iterations: Number of agent runs; number of model turns where one agent runs alone. None where no report says
@@ -244,7 +246,7 @@ async def _view(
             span = spans[run] if is_read else (await journal.spans([run])).get(run)
             last = 0 if span is None else span.last_seq
             if not has_usage:
-                found = await _of_journal(record, journal, last)
+                found = await _of_journal(record, journal, last, is_at_work=at_work)
         except JournalError:  # the run is shown as its report describes it
             pass
     return RunView(
@@ -303,7 +305,7 @@ def _number(found: Any, make: Callable[[float], Any]) -> Any:
     return make(found) if isinstance(found, int | float) else None
 
 
-async def _of_journal(record: RunRecord, journal: SqlJournal, last: int) -> _Found:
+async def _of_journal(record: RunRecord, journal: SqlJournal, last: int, *, is_at_work: bool) -> _Found:
     """The facts that the journal has about an open run, read from its latest checkpoint on."""
     run = record.run
     try:
@@ -316,22 +318,38 @@ async def _of_journal(record: RunRecord, journal: SqlJournal, last: int) -> _Fou
         found, start, rows = None, last, ()  # what cannot be read is reported by `rawko log`
     fold = StepFold(agent=record.agent, prices=record.settings.prices)
     notes = None if found is None else found[1].get("notes")
+    noted_at = 0.0
     if found is not None:
         notes = notes or (await read_latest(journal, run, start)).notes
         fold.load(start, found[1], notes)
+        noted_at = max((row.time for row in await journal.rows(run, start - 1, start)), default=0.0)
     for row in rows:
         fold.take(row)
-        notes = row.notes or notes
+        if row.notes:
+            notes, noted_at = row.notes, row.time
     usage = sum(fold.usage.values(), Usage())
     asked = fold.asked
     return _Found(
-        duration_s=_number((notes or {}).get("elapsed_ms"), lambda ms: ms / 1000),
+        duration_s=_working_s(record, notes, noted_at if is_at_work and asked is None else None),
         needs=None if asked is None else await _need(asked, run, journal, last),
         iterations=_number((record.report or {}).get("iterations"), int),
         usage=usage,
         cost_usd=fold.cost_usd,
         files=_files(record),
     )
+
+
+def _working_s(record: RunRecord, notes: Mapping[str, Any] | None, noted_at: float | None) -> float | None:
+    """The working time that a run has noted; of a run at work also the time since then, or since its process began.
+
+    Args:
+        noted_at: The time of the note; None where the run does not work now.
+    """
+    noted: float | None = _number((notes or {}).get("elapsed_ms"), lambda ms: ms / 1000)
+    if noted_at is None:
+        return noted
+    begun = began_work(record.settings.state_dir / "snapshots", record.run)
+    return noted if begun is None else (noted or 0.0) + max(0.0, time.time() - max(noted_at, begun))
 
 
 async def _need(asked: Asked, run: str, journal: SqlJournal, last: int) -> Need:

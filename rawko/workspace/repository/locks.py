@@ -140,6 +140,14 @@ def user_of(state_dir: str | os.PathLike[str], run: str) -> int | None:
         return None
 
 
+def began_work(state_dir: str | os.PathLike[str], run: str) -> float | None:
+    """When the latest process of a run took its lock, in seconds since 1970; None if that cannot be found."""
+    try:
+        return (Path(state_dir) / f"{check_run(run)}.lock").stat().st_mtime
+    except OSError:
+        return None
+
+
 def _is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)

@@ -38,6 +38,25 @@ def test_a_run_says_when_how_long_and_how_much(desk: Desk) -> None:
     assert view.steps == len(desk.steps(run))
 
 
+def test_the_working_time_of_a_run_at_work_goes_on(desk: Desk) -> None:
+    """Also while a command runs for long, in which no step is recorded."""
+    scenario = desk.shell.scenario(
+        says("developer", call("bash", command="touch ../at; until [ -e ../go ]; do sleep 0.05; done"))
+    )
+    words = ("run", "Wait", "--agent", "developer", "--yes", "--scenario", str(scenario))
+    started = desk.shell.start(*words)
+    started.wait_until((desk.shell.folder.parent / "at").exists)
+    before = time.time()
+    (first,) = desk.runs()
+    assert first.is_at_work and first.duration_s is not None
+    time.sleep(0.3)
+    (second,) = desk.runs()
+    assert second.duration_s is not None and second.steps == first.steps
+    assert 0.3 <= second.duration_s - first.duration_s <= time.time() - before
+    (desk.shell.folder.parent / "go").touch()
+    started.end()
+
+
 @pytest.mark.parametrize("desk", DATABASES, indirect=True)
 def test_an_open_run_is_read_from_its_journal(desk: Desk) -> None:
     run = ran(desk, *WRITES)
