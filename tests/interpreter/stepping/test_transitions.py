@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rawko.chart import ChartDefinitionError
-from rawko.interpreter import Bindings, Receipt
+from rawko.interpreter import Bindings, Interpreter, Receipt
 from tests.interpreter.tables import Case, Log, chart_of, leaves, machine
 
 
@@ -802,3 +802,21 @@ states:
     interpreter.send("E")
     assert log() == "-b -q -a -p >a >b +away"
     assert leaves(interpreter) == "away"
+
+
+@pytest.mark.parametrize("result", [True, 1, "no", [0], 0.5, False, None, 0, "", []])
+@pytest.mark.parametrize("guard", ["g", "not (not g)", "g and yes"])
+def test_a_result_of_a_guard_counts_as_its_truth_value(guard: str, result: object) -> None:
+    chart = chart_of(
+        f"""
+name: r
+initial: a
+states:
+- {{name: a, transitions: [{{event: E, guard: {guard}, target: b}}]}}
+- {{name: b}}
+"""
+    )
+    bindings = Bindings()
+    bindings.add("guard", "g", lambda context, event: result)
+    bindings.add("guard", "yes", yes)
+    assert Interpreter(chart, bindings).send("E").receipt.is_taken is bool(result)
