@@ -39,6 +39,16 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
      "{name: c, initial: d, states: [{name: d}, {name: h, type: deep history}]}", {}, []),
     ("{name: a, transitions: [{event: E, target: d}]},\n{name: c, states: [{name: d}, {name: e}]}", {},
      ["6:31: unreachable-state: warning: no transition leads into atomic state 'e'"]),
+    # other-region
+    ("{name: p, parallel states: [{name: q, initial: a, states: [{name: a, transitions: [{event: E, target: d}]}]},"
+     "\n{name: s, initial: c, states: [{name: c}, {name: d}]}]}", {},
+     ["5:103: other-region: warning: state 'a' leads to 'd' in region 's', beside its own region 'q' of parallel state "
+      "'p': all regions begin anew, 'q' in its initial state; raise an event that 's' handles, or name "
+      "a target in 'q', too"]),
+    ("{name: p, parallel states: [{name: q, initial: a, states: [{name: a, transitions: [{event: E, target: [b, d]}]},"
+     "\n{name: b}]},\n{name: s, initial: c, states: [{name: c}, {name: d}]}]}", {}, []),
+    ("{name: p, transitions: [{event: E, target: d}], parallel states: [{name: q},"
+     "\n{name: s, initial: c, states: [{name: c}, {name: d, transitions: [{event: F, target: p}]}]}]}", {}, []),
     # eventless-cycle
     ("{name: a, always: b},\n{name: b, always: a}", {},
      ["5:19: eventless-cycle: these eventless transitions form an endless cycle: a -> b -> a; "

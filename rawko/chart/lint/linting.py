@@ -7,12 +7,13 @@ from itertools import islice
 
 from rawko.chart.definition import Chart
 from rawko.chart.errors import Diagnostic
-from rawko.chart.lint import events, finishing, guards, invocations, loops, reachability, repetition
+from rawko.chart.lint import events, finishing, guards, invocations, loops, reachability, regions, repetition
 from rawko.chart.lint.legality import MAX_FINDINGS, legality
 
 _CHECKS: tuple[Callable[[Chart], Iterator[Diagnostic]], ...] = (
     reachability.unreachable_states,
     reachability.eventless_cycles,
+    regions.targets_in_other_regions,
     guards.shadowed_transitions,
     guards.undecided_transients,
     guards.undecided_choices,

@@ -66,6 +66,7 @@ _ROWS: Final[tuple[tuple[str, Severity, When, str], ...]] = (
     ("invalid-migration", "error", "load", "a migration that leads from no earlier version, or to no state"),
     ("unreachable-state", "warning", "check", "no transition leads into the state"),
     ("eventless-cycle", "error", "check", "eventless transitions without guards form an endless cycle"),
+    ("other-region", "warning", "check", "a transition into another region of the parallel state around it"),
     ("shadowed-transition", "warning", "check", "an earlier transition is always taken in its place"),
     ("undecided-transient", "error", "check", "a state with the tag `transient` that is not always left at once"),
     ("invoke-without-on-error", "warning", "check", "nothing handles the failure of the invocation"),
