@@ -47,12 +47,17 @@ class InterpreterError(Exception):
 
 
 class BindingError(InterpreterError):
-    """A name is bound twice, is not bound, or is bound to something unusable."""
+    """A name is bound twice, is not bound, or is bound to something unusable.
 
-    def __init__(self, message: str, *, name: str = "", kind: str = "") -> None:
+    Attributes:
+        position: The name's use in the chart, with which the message begins; None outside of a chart.
+    """
+
+    def __init__(self, message: str, *, name: str = "", kind: str = "", position: Position | None = None) -> None:
         super().__init__(message)
         self.name = name
         self.kind = kind
+        self.position = position
 
 
 class NotJsonError(InterpreterError):

@@ -77,13 +77,13 @@ class BoundChart:
         self._compile(bindings)
 
     def _compile(self, bindings: Bindings) -> None:
-        problems: list[str] = []
+        problems: list[BindingError] = []
 
         def attempt(function: Callable[..., Any], *arguments: Any) -> Any:
             try:
                 return function(*arguments)
             except BindingError as error:
-                problems.append(str(error))
+                problems.append(error)
                 return None
 
         def actions(found: tuple[d.Action, ...]) -> tuple[CompiledAction, ...]:
@@ -139,7 +139,8 @@ class BoundChart:
             if guards
         }
         if problems:
-            raise BindingError("\n".join(dict.fromkeys(problems)))
+            problems.sort(key=lambda problem: problem.position or structure.chart.position)
+            raise BindingError("\n".join(dict.fromkeys(map(str, problems))))
         self.has_contracts = bool(self.conditions)
         self.reads_old = {
             element

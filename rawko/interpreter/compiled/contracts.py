@@ -71,7 +71,9 @@ def _call(guard: d.GuardCall, bindings: Bindings) -> Condition:
     try:
         function = bindings.get("guard", guard.name)
     except BindingError as error:
-        raise BindingError(f"{guard.position}: {error}", name=guard.name, kind="guard") from None
+        raise BindingError(
+            f"{guard.position}: {error}", name=guard.name, kind="guard", position=guard.position
+        ) from None
     signature = signature_of(function)
     given = {name for name, _ in guard.arguments}
     if (signature.accepted is not None and given - signature.accepted) or signature.required - given:
@@ -80,6 +82,7 @@ def _call(guard: d.GuardCall, bindings: Bindings) -> Condition:
             f"{guard.position}: guard {guard.name!r} takes {accepted}, given {sorted(given)}",
             name=guard.name,
             kind="guard",
+            position=guard.position,
         )
     constants, references = split_arguments(guard.arguments, "guard", guard.name, guard.position)
     takes_old = signature.takes_old

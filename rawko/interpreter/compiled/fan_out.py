@@ -79,7 +79,9 @@ def _compile_item_input(invoke: d.Invoke, bindings: Bindings) -> Callable[[Any, 
         message = (
             f"input {invoke.input!r} needs {', '.join(map(repr, missing))}; with 'for each' it is given item, index"
         )
-        raise BindingError(f"{invoke.position}: {message}", name=str(invoke.input), kind="input")
+        raise BindingError(
+            f"{invoke.position}: {message}", name=str(invoke.input), kind="input", position=invoke.position
+        )
     taken = [name for name in _OF_AN_ITEM if signature.accepted is None or name in signature.accepted]
 
     def compute(context: Any, event: Any, item: Any, index: int) -> Any:

@@ -110,7 +110,12 @@ def split_arguments(
     for key, reference in references:
         if not all(map(d.is_field, reference.path)):
             what = f"argument {key!r} of {kind} {name!r} is {str(reference)!r}"
-            raise BindingError(f"{position}: {what}; accepted: fields that do not start with '_'", name=name, kind=kind)
+            raise BindingError(
+                f"{position}: {what}; accepted: fields that do not start with '_'",
+                name=name,
+                kind=kind,
+                position=position,
+            )
     return {key: freeze(a.value) for key, a in arguments if isinstance(a, d.LiteralArgument)}, references
 
 
@@ -129,7 +134,9 @@ def bind_arguments(
     if unknown or missing:
         accepted = ", ".join(map(repr, sorted(signature.accepted or ()))) or "none"
         what = f"does not take {', '.join(map(repr, unknown))}" if unknown else f"needs {', '.join(map(repr, missing))}"
-        raise BindingError(f"{position}: {kind} {name!r} {what}; its arguments: {accepted}", name=name, kind=kind)
+        raise BindingError(
+            f"{position}: {kind} {name!r} {what}; its arguments: {accepted}", name=name, kind=kind, position=position
+        )
     if not arguments:
         return function
     constants, references = split_arguments(arguments, kind, name, position)
@@ -158,7 +165,7 @@ def compile_guard(guard: d.Guard, bindings: Bindings, is_active: Callable[[str],
             try:
                 function = bindings.get("guard", name)
             except BindingError as error:
-                raise BindingError(f"{position}: {error}", name=name, kind="guard") from None
+                raise BindingError(f"{position}: {error}", name=name, kind="guard", position=position) from None
             return bind_arguments(function, arguments, "guard", name, position)
         case d.Not(operand):
             return _negated(compile_guard(operand, bindings, is_active))
@@ -242,7 +249,7 @@ def compile_action(action: d.Action, bindings: Bindings) -> CompiledAction:
             try:
                 function = bindings.get("action", name)
             except BindingError as error:
-                raise BindingError(f"{position}: {error}", name=name, kind="action") from None
+                raise BindingError(f"{position}: {error}", name=name, kind="action", position=position) from None
             return CompiledAction(name, position, bind_arguments(function, arguments, "action", name, position))
         case d.AssignAction(values, position):
             return CompiledAction("assign", position, update=Assign({k: freeze(v) for k, v in values}))
@@ -294,7 +301,7 @@ def compile_delay(delay: d.Delay, bindings: Bindings) -> Callable[[Any, Any], fl
     try:
         function = bindings.get("delay", name)
     except BindingError as error:
-        raise BindingError(f"{delay.position}: {error}", name=name, kind="delay") from None
+        raise BindingError(f"{delay.position}: {error}", name=name, kind="delay", position=delay.position) from None
 
     def compute(context: Any, event: Any) -> float:
         value = function(context, event)
@@ -317,7 +324,7 @@ def compile_value(value: Any, kind: d.Json, bindings: Bindings, position: d.Posi
         try:
             function: Callable[[Any, Any], Any] = bindings.get(kind, value)
         except BindingError as error:
-            raise BindingError(f"{position}: {error}", name=value, kind=kind) from None
+            raise BindingError(f"{position}: {error}", name=value, kind=kind, position=position) from None
         return function
     if isinstance(value, d.CodeValue):
         return CodeCall(value.code)
