@@ -17,6 +17,7 @@ from sismic.model import Event as SismicEvent
 from sismic.model import Statechart
 
 from rawko.chart.definition import Chart
+from rawko.chart.errors import hint
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.bounds.limits import MAX_MACROSTEPS, MAX_MICROSTEPS
 from rawko.interpreter.compiled.tables import NOT_KNOWN
@@ -272,8 +273,18 @@ class Interpreter(SismicFace):
         return self._machine.invocations
 
     def matches(self, state: str) -> bool:
-        """Whether a state is active."""
-        return self._machine.matches(state)
+        """Whether a state is active.
+
+        Raises:
+            ValueError: The chart has no such state; the message names the nearest.
+        """
+        if self._machine.matches(state):
+            return True
+        if state not in self.chart:
+            raise ValueError(
+                f"chart {self.chart.name!r} has no state {state!r}{hint(state, self.chart.states, 'states')}"
+            )
+        return False
 
     # ------------------------------------------------------------ stepping
 

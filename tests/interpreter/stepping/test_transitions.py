@@ -819,4 +819,13 @@ states:
     bindings = Bindings()
     bindings.add("guard", "g", lambda context, event: result)
     bindings.add("guard", "yes", yes)
-    assert Interpreter(chart, bindings).send("E").receipt.is_taken is bool(result)
+    assert Interpreter(chart, bindings).send("E").receipt is (Receipt.TAKEN if result else Receipt.DENIED)
+
+
+def test_matches_refuses_a_name_that_is_no_state() -> None:
+    door = Interpreter(chart_of("{name: r, initial: locked, states: [{name: locked}, {name: open}]}"), Bindings())
+    assert not door.matches("locked"), "it has not started"
+    door.start()
+    assert door.matches("locked") and door.matches("r") and not door.matches("open")
+    with pytest.raises(ValueError, match=r"chart 'case' has no state 'lokced'; did you mean 'locked'\?"):
+        door.matches("lokced")
