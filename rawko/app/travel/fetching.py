@@ -26,6 +26,7 @@ from rawko.workspace import SnapshotStore
 from rawko.workspace.packs.packing import file_name, put_into
 from rawko.workspace.packs.port import Pack, PackError, PackStore
 from rawko.workspace.packs.sending import SENT, Head, read_head
+from rawko.workspace.packs.state_files import is_ours
 from rawko.workspace.repository.archive import Archive
 from rawko.workspace.repository.history import read_commit, snapshot_of
 from rawko.workspace.repository.objects import MODE_FILE, MODE_FOLDER, Objects
@@ -184,14 +185,15 @@ def _write_state(state: Path, head: Head) -> None:
         repository.free()
 
 
-def _write_tree(objects: Objects, tree: bytes, folder: bytes) -> None:
+def _write_tree(objects: Objects, tree: bytes, folder: bytes, way: tuple[bytes, ...] = ()) -> None:
     for name, mode, oid in objects.read_tree(tree):
-        if name in (b"", b".", b"..") or b"/" in name or mode not in (MODE_FILE, MODE_FOLDER):
+        is_no_name = name in (b"", b".", b"..") or b"/" in name or mode not in (MODE_FILE, MODE_FOLDER)
+        if is_no_name or not is_ours(way, name, is_folder=mode == MODE_FOLDER):
             raise WorkspaceError(f"the state folder in the packs holds {name!r}, which is no file of ours")
         path = folder + b"/" + name
         if mode == MODE_FOLDER:
             make_private(Path(os.fsdecode(path)))
-            _write_tree(objects, oid, path)
+            _write_tree(objects, oid, path, (*way, name))
         else:
             flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
             with os.fdopen(os.open(path, flags, FILE), "wb") as file:

@@ -1,7 +1,7 @@
 """The files of a state folder that are sent with a run, as a git tree: records, outputs, notes, modes and owners.
 
-Left out: the snapshots (sent as objects), journals, locks, records of running processes, folders of lanes, and
-everything that is no regular file.
+Left out: the snapshots (sent as objects), journals, locks, records of running processes, folders of lanes, a
+pointer to another state folder, and everything that is no regular file.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,21 @@ _LEFT_OUT: Final = frozenset((b"running", b"lanes", b"explorations", b"evaluatio
 _SNAPSHOTS: Final = b"snapshots"
 _OF_SNAPSHOTS: Final = (b".modes", b".owners")
 _NOT: Final = (b".lock", b".restore", b".db", b".db-wal", b".db-shm")
+
+
+def is_ours(folders: Sequence[bytes], name: bytes, *, is_folder: bool) -> bool:
+    """Whether a state folder that is sent can hold this name: of the snapshots' folder, which is a repository whose
+    settings are obeyed, only the files beside the repository.
+
+    Args:
+        folders: The folders on the way, from the state folder; names in another case may be the same on a disk.
+    """
+    way = [one.lower() for one in folders]
+    if not is_folder and name.lower().endswith(_NOT):
+        return False
+    if not way:
+        return name.lower() not in _LEFT_OUT
+    return way[0] != _SNAPSHOTS or (len(way) == 1 and not is_folder and name.lower().endswith(_OF_SNAPSHOTS))
 
 
 class StateFiles:
@@ -50,10 +65,12 @@ class StateFiles:
         entries: list[TreeEntry] = []
         for name, seen in _listing(folder):
             path = folder + b"/" + name
+            if is_top and name in _LEFT_OUT:
+                continue
             if stat.S_ISDIR(seen.st_mode):
                 if is_top and name == _SNAPSHOTS:
                     entries.append((name, MODE_FOLDER, self._of_snapshots(objects, path)))
-                elif not (is_top and name in _LEFT_OUT):
+                else:
                     entries.append((name, MODE_FOLDER, self._tree(objects, path)))
             elif stat.S_ISREG(seen.st_mode) and not name.endswith(_NOT) and (oid := self._file(objects, path, seen)):
                 entries.append((name, MODE_FILE, oid))

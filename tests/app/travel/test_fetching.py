@@ -236,7 +236,18 @@ def test_a_store_that_is_away_is_waited_for_and_nothing_is_lost(places: tuple[Pl
     assert set(two.files()) == {"a"}
 
 
-def test_packs_cannot_write_outside_of_their_folders(places: tuple[Place, Place]) -> None:
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../x",
+        "snapshots/snapshots.git/config",
+        "snapshots/config",
+        "Snapshots/snapshots.git/objects/info/alternates",
+        "a/journal.db",
+        "elsewhere",
+    ],
+)
+def test_packs_cannot_write_outside_of_their_folders(places: tuple[Place, Place], path: str) -> None:
     """Who may write to the store is trusted with runs, not with the machines of those who look at one."""
     one, two = places
     with one.begin() as store:
@@ -244,9 +255,10 @@ def test_packs_cannot_write_outside_of_their_folders(places: tuple[Place, Place]
         store.send()
     repository = open_repository(one.state / "snapshots")
     objects = Objects(repository)
-    outside = objects.write_tree(
-        [(b"..", MODE_FOLDER, objects.write_tree([(b"x", MODE_FILE, objects.write_blob(b"!"))]))]
-    )
+    *folders, name = path.encode().split(b"/")
+    outside = objects.write_tree([(name, MODE_FILE, objects.write_blob(b"!"))])
+    for folder in reversed(folders):
+        outside = objects.write_tree([(folder, MODE_FOLDER, outside)])
     told = json.dumps({"runs": {RUN: one.last}, "workspace": str(one.workspace), "state": str(one.state)})
     who = "rawko <rawko@localhost> 1 +0000"
     text = f"tree {outside.hex()}\nparent {one.last}\nauthor {who}\ncommitter {who}\n\nhead\n\n{told}\n"
