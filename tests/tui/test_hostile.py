@@ -60,6 +60,22 @@ async def test_no_escape_and_no_markup_of_a_run_reaches_the_screen(rawko: Shell)
         assert is_clean(view.screen)
 
 
+@pytest.mark.parametrize("blank", [0, 60])
+async def test_an_approval_says_that_more_lines_follow(rawko: Shell, blank: int) -> None:
+    command = f"ls{chr(10) * blank}\ntouch hidden"
+    scenario = rawko.scenario(says("developer", call("bash", command=command)))
+    done = rawko("run", "Look", "--agent", "developer", "--scenario", str(scenario), "--json")
+    async with viewed(rawko, done.report["run"]) as view:
+        await view.until("wants to run")
+        await view.press("a")
+        asked = await view.until("o once")
+        assert ("lines: PageDown shows more" in asked) is (blank > 0), asked
+        assert ("touch hidden" in asked) is (blank == 0)
+        if blank:
+            await view.press("end")
+            assert "touch hidden" in view.screen
+
+
 def test_a_huge_result_is_cut_and_says_where_the_whole_is() -> None:
     huge = "x" * 20_000_000
     conversation = Conversation("developer")

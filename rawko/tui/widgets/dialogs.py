@@ -34,6 +34,7 @@ class Dialog(ModalScreen[Answer]):
     }
     Dialog .title { height: auto; color: #e6e9ef; text-style: bold; }
     Dialog .keys { height: auto; color: #f0a04b; }
+    Dialog .more { height: auto; color: #f2c55c; }
     Dialog .note { height: auto; color: #ff7b85; }
     Dialog .rule { height: auto; color: #8b949e; }
     Dialog Lines { height: auto; min-height: 1; background: #161b22; }
@@ -54,6 +55,7 @@ class Dialog(ModalScreen[Answer]):
             yield Static(Content(self._title), classes="title", markup=False)
             shown: Lines[CellLine] = Lines(_draw_line, id="told", follows=False)
             yield shown
+            yield Static(Content(""), classes="more", markup=False)
             yield from self.fields()
             yield Static(Content(""), classes="note", markup=False)
             yield Static(Content(self._keys), classes="keys", markup=False)
@@ -74,7 +76,13 @@ class Dialog(ModalScreen[Answer]):
         told.go_to(0)
         told.display = bool(self._lines)
         below = len(list(wrapped(self.below, self.app.size.width * 9 // 10 - 4))) if self.below else 0
-        told.styles.height = max(min(len(self._lines), self.app.size.height * 9 // 10 - 8 - below), 1)
+        room = self.app.size.height * 9 // 10 - 8 - below
+        more = self.query_one(".more", Static)
+        more.display = len(self._lines) > max(room, 1)
+        if more.display:  # after blank lines, what follows is easily missed
+            room -= 2
+            more.update(Content(f"{len(self._lines)} lines: PageDown shows more"))
+        told.styles.height = max(min(len(self._lines), room), 1)
         self.focus_first()
 
     def focus_first(self) -> None:
