@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Final
 
 from rawko.cli.fitting import fitted
-from rawko.cli.options.expanding import NO_FLAGS
 from rawko.cli.output import visible_line
 from rawko.config import ConfigError, Flags, Settings, load_settings
 from rawko.processes.keys import environment
 from rawko.trust.project import Judge, grant, never
 
+_NO_FLAGS: Final = Flags()
+
 
 def settings_here(
-    flags: Flags = NO_FLAGS,
+    flags: Flags = _NO_FLAGS,
     *,
     judge: Judge = never,
     has_powers: bool = False,

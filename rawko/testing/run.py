@@ -150,6 +150,7 @@ def run_contracts(
     listener = _Listener(
         None if isinstance(bindings, str) else bindings, report, errors, only, surroundings, is_covered
     )
+    listener.has_titles = len(features) > 1
     if features:
         module = [f"--rawko-bindings={bindings}"] if isinstance(bindings, str) else []
         module += ["--rawko-trust-code"] if trusted else []
@@ -218,6 +219,7 @@ class _Listener:
     """A pytest plugin that collects results, and prints them as a terminal reporter would.
 
     Attributes:
+        has_titles: Print the name of each contract before its scenarios.
         collected_paths: With `surroundings`: the paths of the contracts and of all folders above them.
         report_error: The error that stopped the report; if it were raised here, pytest would print a traceback.
     """
@@ -228,6 +230,7 @@ class _Listener:
     only: str | None = None
     surroundings: Surroundings | None = None
     is_covered: bool = True
+    has_titles: bool = False
     collected_paths: frozenset[Path] = frozenset()
     scenarios: list[ScenarioResult] = field(default_factory=list)
     coverage: list[Coverage] = field(default_factory=list)
@@ -276,6 +279,8 @@ class _Listener:
             name = dict(report.user_properties).get("scenario", report.location[2])
             text = report.longreprtext.strip() if not report.passed else ""
             found = ScenarioResult(str(report.fspath), name, report.outcome, report.duration, text)
+            if self.has_titles and (not self.scenarios or self.scenarios[-1].feature != found.feature):
+                self._print_line(visible_line(os.path.relpath(found.feature)))
             self.scenarios.append(found)
             self._print_line(f"{_MARKS[found.outcome]} {visible_line(name)}")
 

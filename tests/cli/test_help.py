@@ -111,6 +111,9 @@ def test_runs_steps_agents_states_and_charts_are_completed(rawko: Shell, typed: 
     assert completed(rawko, "rawko check ch") == ["charts/"]
     assert completed(rawko, "rawko check charts/") == ["charts/door.yaml"]
     assert "log" in completed(rawko, "rawko lo", is_warm=False)
+    assert completed(rawko, "rawko run x --provider ") == ["anthropic", "openai", "scripted", "cassette"]
+    assert completed(rawko, "rawko run x --scenario fi") == ["fizzbuzz"]
+    assert completed(rawko, "rawko run x --scenario charts/") == ["charts/door.yaml"]
 
 
 def test_completion_never_fails(rawko: Shell) -> None:

@@ -166,9 +166,12 @@ class _Session:
 
     def _told(self, line: Line) -> None:
         if line.refused:
-            print(self._paint(visible_line(line.refused), "red"))
             event = line.text.split('"')[1]
-            for why in self.simulation.why_not(event):
+            first, *reasons = line.refused, *self.simulation.why_not(event)
+            if reasons and reasons[0].startswith(first):  # the receipt again, with more about it
+                first, *reasons = reasons
+            print(self._paint(visible_line(first), "red"))
+            for why in reasons:
                 print(visible_line(f"  {why}"))
         self._show()
 

@@ -47,6 +47,23 @@ def states(incomplete: str) -> Found:
     return _fitting(((name, "") for name in _states()), incomplete)
 
 
+def providers(incomplete: str) -> Found:
+    """The providers of models."""
+    from typing import get_args
+
+    from rawko.config.settings import ProviderName
+
+    return _fitting(((name, "") for name in get_args(ProviderName)), incomplete)
+
+
+def scenarios(incomplete: str) -> Found:
+    """The shipped scenarios, and YAML files and folders in the folder of the typed path."""
+    from rawko.providers.scripted.scenario_file import shipped_scenarios
+
+    shipped = [] if "/" in incomplete else [(name, "shipped with rawko") for name in shipped_scenarios()]
+    return [*_fitting(shipped, incomplete), *charts(incomplete)]
+
+
 def charts(incomplete: str) -> Found:
     """Charts and folders in the folder of the typed path."""
     folder = Path(incomplete if incomplete.endswith("/") else Path(incomplete).parent)

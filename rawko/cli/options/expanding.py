@@ -23,10 +23,14 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
+from rawko.cli.options import completing
 from rawko.config.flags import Flags, flag_rows
 from rawko.config.row import Row
 
 NO_FLAGS: Final = Flags()
+
+_COMPLETED: Final = {"provider": completing.providers, "scenario": completing.scenarios}
+"""What completes the values of an option, by the name of its row."""
 
 
 class Takes(NamedTuple):
@@ -116,6 +120,7 @@ def _parameter(row: Row, told: str | None) -> Parameter:
         metavar=flag.metavar,
         show_default=False,
         min=row.setting.minimum if flag.type is int else None,
+        autocompletion=_COMPLETED.get(row.name),
     )
     kind = flag.type if only_on else flag.type | None
     return Parameter(

@@ -202,6 +202,10 @@ def _usage(usage: Usage) -> str:
     return f"{usage.input_tokens:,} in{cached}, {usage.output_tokens:,} out, {calls}"
 
 
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 # ---------------------------------------------------------------- a run on one page
 
 
@@ -246,7 +250,7 @@ def print_overview(told: Overview, view: RunView) -> None:
     rows += [("rewound", f"to step {step}, in row {row}") for row, step in record.rewinds]
     if record.continues:
         rows.append(("continues", record.continues))
-    rows.append(("recorded", f"{told.steps} steps, {told.snapshots} snapshots"))
+    rows.append(("recorded", f"{_count(told.steps, 'step')}, {_count(told.snapshots, 'snapshot')}"))
     rows += [("used", f"{model}: {_usage(usage)}") for model, usage in told.usage.items()]
     for name, text in rows:
         first, *more = visible(text).split("\n")

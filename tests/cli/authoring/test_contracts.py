@@ -41,6 +41,15 @@ def test_contracts_that_hold(door: Shell) -> None:
     assert "door" in done.out.partition("It closes by itself")[2], "the coverage table names the chart"
 
 
+def test_several_contracts_are_told_apart(door: Shell) -> None:
+    door.write("more/gate.yaml", CHART)
+    door.write("more/gate.feature", FEATURE)
+    told = door("test", "door.yaml", "more/gate.yaml").out.splitlines()
+    assert [line for line in told if line.endswith(".feature")] == ["door.feature", "more/gate.feature"]
+    assert told[0] == "door.feature" and told[3] == "more/gate.feature"
+    assert ".feature" not in door("test", "door.yaml").out
+
+
 def test_a_contract_that_is_broken(door: Shell) -> None:
     door.write("door.feature", FEATURE.replace("Then state open is active", "Then state closed is active"))
     done = door("test", "door.yaml", "--json")

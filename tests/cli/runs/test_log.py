@@ -268,3 +268,8 @@ def test_a_trajectory_is_whole(recorded: tuple[Shell, dict[str, Any]], words: tu
     done = shell("log", report["run"], "--atif", *words)
     assert done.code == 2
     assert "it goes with no other option" in done.err
+
+
+def test_a_single_snapshot_is_told_in_the_singular(rawko: Shell, typed: Typed) -> None:
+    run = Travel(rawko, typed, says("developer", call("complete", summary="."))).run
+    assert re.search(r"^recorded  \d+ steps, 1 snapshot$", typed("show", run).out, re.MULTILINE)
