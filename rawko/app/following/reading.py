@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import json
 import os
@@ -84,16 +85,22 @@ async def follow(record: RunRecord, after: int = 0) -> AsyncIterator[StepRecord 
 
 @contextmanager
 def following(folder: Path) -> Iterator[None]:
-    """Hold the lock that tells the run that it has a follower."""
+    """Hold the lock that tells the run that it has a follower. Where the folder cannot be written, there is none: the
+    steps are followed without the model's text.
+    """
+    descriptor: int | None = None
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise ConfigError(f"{folder / LOCK}: cannot be opened: {error.strerror}") from error
+        if error.errno not in (errno.EROFS, errno.EACCES):
+            raise ConfigError(f"{folder / LOCK}: cannot be opened: {error.strerror}") from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        if descriptor is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield
     finally:
-        os.close(descriptor)
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 class Texts:
