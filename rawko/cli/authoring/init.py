@@ -48,6 +48,8 @@ def init_command(folder: Path, *, force: bool) -> int:
     if out := next((path for path in files if link_out(folder, path)), None):
         told = f"{out.relative_to(folder)}: a link leads out of the folder, to {str(link_out(folder, out))!r}"
         return complain(f"{told}; nothing was written")
+    if odd := next((path for path in files if path.exists() and not path.is_file()), None):
+        return complain(f"{odd.relative_to(folder)}: it is no file; nothing was written")
     kept: list[Path] = []
     written: list[Path] = []
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tests.cli.conftest import Typed
@@ -58,6 +60,17 @@ def test_no_file_is_written_through_a_link_that_leads_out(
     assert done.code == BAD_INPUT
     assert "a link leads out of the folder" in done.err
     assert (outside.read_text() if is_there else outside.exists()) in ("", False)
+
+
+def test_a_pipe_in_place_of_a_file_holds_up_nothing(typed: Typed, rawko: Shell) -> None:
+    (rawko.folder / ".rawko" / "schema").mkdir(parents=True)
+    os.mkfifo(rawko.folder / ".rawko" / "schema" / "config.json")
+    done = typed("init")
+    assert (done.code, done.err) == (
+        BAD_INPUT,
+        "rawko: .rawko/schema/config.json: it is no file; nothing was written\n",
+    )
+    assert not (rawko.folder / ".rawko" / "config.yaml").exists()
 
 
 def test_links_inside_the_project_are_followed(typed: Typed, rawko: Shell) -> None:
