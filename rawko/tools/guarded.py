@@ -109,6 +109,8 @@ def _pointed(git: Path) -> Iterator[Path]:
 
 def _pointer(file: Path, mark: str) -> Path | None:
     try:
+        if not file.is_file():  # a pipe would block
+            return None
         with file.open("rb") as opened:
             text = os.fsdecode(opened.read(_MAX_POINTER_BYTES)).rstrip("\r\n")
     except OSError:

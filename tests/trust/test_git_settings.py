@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rawko.app.time_travel.user_git import GitTimeoutError, Repository, head_of, own_programs, repository_around
+from rawko.workspace import SnapshotStore
 
 SHORT_S = 0.2
 
@@ -38,3 +39,15 @@ def test_filters_that_cannot_be_listed_are_not_taken_for_none(stuck: Path) -> No
     repository = Repository(stuck / ".git", stuck, "", dict(os.environ))
     with pytest.raises(GitTimeoutError):
         own_programs(repository, SHORT_S)
+
+
+@pytest.mark.parametrize("name", [".git", ".git/index", ".git/commondir"])
+def test_a_pipe_in_place_of_a_file_of_git_holds_up_no_snapshot(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "kept.txt").write_text("x")
+    if name != ".git":
+        subprocess.run(["git", "init", "--quiet", "."], cwd=folder, check=True)
+    os.mkfifo(folder / name)
+    with SnapshotStore.open(folder, tmp_path / "state", run="20261123-100000-abcdef0") as store:
+        store.capture()

@@ -6,7 +6,9 @@ counts as empty: then only the ignore rules apply.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,10 +47,10 @@ class UserIndex:
     def tracked(self) -> TrackedPaths:
         """The paths that the index contains now; empty if there is no index."""
         try:
-            stat = self._file.stat()
-            seen = stat.st_mtime_ns, stat.st_size, stat.st_ino
+            info = self._file.stat()
+            seen = info.st_mtime_ns, info.st_size, info.st_ino
             if seen != self._seen:
-                self._tracked = TrackedPaths(_entries(self._file.read_bytes()))
+                self._tracked = TrackedPaths(_entries(_content(self._file)))
                 self._seen = seen
         except (OSError, ValueError, struct.error, IndexError):
             self._tracked, self._seen = TrackedPaths(), None
@@ -65,8 +67,7 @@ def git_folder(marker: Path) -> Path | None:
 
 
 def _linked(marker: Path) -> Path | None:
-    with marker.open("rb") as file:
-        content = file.read(1 << 16)
+    content = _content(marker)[: 1 << 16]
     target = content.removeprefix(b"gitdir:").strip()
     return marker.parent / os.fsdecode(target) if content.startswith(b"gitdir:") and target else None
 
@@ -74,9 +75,22 @@ def _linked(marker: Path) -> Path | None:
 def common_folder(git: Path) -> Path:
     """The folder that all worktrees of a repository share."""
     try:
-        return git / os.fsdecode((git / "commondir").read_bytes().strip())
+        return git / os.fsdecode(_content(git / "commondir").strip())
     except OSError:
         return git
+
+
+def _content(file: Path) -> bytes:
+    """The content of a regular file; an archive may bring a pipe under any name, whose reading may not end.
+
+    Raises:
+        OSError: It is none, or is unreadable.
+    """
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "no regular file", os.fspath(file))
+        return opened.read()
 
 
 def _entries(data: bytes) -> Iterator[bytes]:
