@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from rawko.app.records.charts import keep_charts
-from rawko.app.records.record import Parent
+from rawko.app.records.record import Parent, has_record
 from rawko.app.records.record_changes import forget_record, write_record
 from rawko.app.run.requirements import run_charts, tools_of
 from rawko.app.run.workspace_report import WorkspaceReport
@@ -44,6 +44,19 @@ async def record_run(
         charts={chart.name: chart.hash for chart in charts},
         tools=tools_of(settings, toolbox),
     )
+
+
+def check_origin(settings: Settings, run: str, origin: str | None) -> None:
+    """Check, now that a run has a record, that a prune has not removed the run that it was made from meanwhile.
+
+    A prune that begins later finds the record, and keeps that run.
+
+    Raises:
+        ConfigError: It was removed; the new run's record is removed, too.
+    """
+    if origin is not None and not has_record(settings, origin):
+        forget_record(settings, run)
+        raise ConfigError(f"run {origin!r} was removed just now (`rawko runs prune`), so nothing was begun")
 
 
 async def capture_before(workspace_report: WorkspaceReport, settings: Settings, run: str, *, is_resumed: bool) -> None:

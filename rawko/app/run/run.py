@@ -19,7 +19,7 @@ from rawko.app.records.record import Parent, runs_folder
 from rawko.app.records.run_names import new_id
 from rawko.app.run.actor import OpenParts, make_actor
 from rawko.app.run.assembly import Parts, Prepared, assemble, is_task_in_input, model_of
-from rawko.app.run.beginning import capture_before, record_run
+from rawko.app.run.beginning import capture_before, check_origin, record_run
 from rawko.app.run.budget import Stopwatch, UntimedPeople, default_price
 from rawko.app.run.driving.driver import Driver, GiveFirstEvent
 from rawko.app.run.driving.inbox_reader import OverrideListener
@@ -411,6 +411,7 @@ class Run:
                 parent=self.parent,
                 is_interactive=self.is_interactive,
             )
+            check_origin(settings, self.id, self.continues)
         await capture_before(workspace_report, settings, self.id, is_resumed=self.is_resumed)
         await first.read_changes(workspace_report)
         return first.event_source(actor.started_from)

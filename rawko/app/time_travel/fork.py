@@ -21,6 +21,7 @@ from rawko.app.records.addresses import Address
 from rawko.app.records.outcomes import FORKED
 from rawko.app.records.record import Parent, RunRecord
 from rawko.app.records.record_changes import forget_record, write_first_event, write_record, write_report
+from rawko.app.run.beginning import check_origin
 from rawko.app.run.follow_up.follow_up_data import FOLLOW_UP, follow_up_data_at
 from rawko.app.run.requirements import charts_of
 from rawko.app.run.run import Run
@@ -281,6 +282,7 @@ async def _begin(past: Past, made: Run, folder: Path, tree: ReplayTree, files: S
             charts=charts_of(settings, made.agent) if plan.is_anew else past.charts.hashes(step),
             tools=record.tools,
         )
+        check_origin(settings, made.id, record.run)
         write_report(settings, made.id, {"run": made.id, "outcome": FORKED, "question": question_of(tree)})
     except BaseException as error:  # KeyboardInterrupt, too
         shutil.rmtree(folder, ignore_errors=True)

@@ -71,6 +71,7 @@ class Pruning:
 
     Attributes:
         output_bytes: The part of `bytes_freed` that outputs of commands took.
+        kept: Runs that were to be removed, and stay: other runs were made from them since the plan.
     """
 
     runs: tuple[str, ...]
@@ -79,6 +80,7 @@ class Pruning:
     objects: int
     bytes_freed: int
     output_bytes: int = 0
+    kept: tuple[Kept, ...] = ()
 
 
 def plan_prune(settings: Settings, choice: Choice, *, now: float | None = None, damaged: Collection[str] = ()) -> Plan:
@@ -116,9 +118,9 @@ def _needed(records: Sequence[RunRecord], chosen: Collection[str]) -> Iterable[t
 
     runs a, b (fork of a), c (continues b); chosen: a, b        needed: (b, by c), (a, by b)
     """
-    to_remove = set(chosen)
-    staying = [record for record in records if record.run not in to_remove]
     by_name = {record.run: record for record in records}
+    to_remove = set(chosen) & by_name.keys()
+    staying = [record for record in records if record.run not in to_remove]
     while staying:
         record = staying.pop()
         for origin in (None if record.parent is None else record.parent.run, record.continues):
@@ -147,10 +149,12 @@ async def prune(settings: Settings, runs: Collection[str], *, is_shrinking: bool
 
 
 async def _prune(settings: Settings, runs: Collection[str], *, is_shrinking: bool) -> Pruning:
-    before = _bytes_in(settings.state_dir)
+    bytes_before = _bytes_in(settings.state_dir)
     journal = open_journal(settings)
     try:
-        _take_out(settings, runs)
+        before = {record.run: record for record in list_records(settings)}
+        taken = _take_out(settings, runs)
+        kept = _put_back_needed(settings, [before[run] for run in taken if run in before])
         to_remove = _taken_out(settings)
         try:
             cleaned = await asyncio.to_thread(_forget_snapshots, settings, to_remove)
@@ -167,11 +171,12 @@ async def _prune(settings: Settings, runs: Collection[str], *, is_shrinking: boo
             await _shrink(journal)
     finally:
         await journal.aclose()
-    freed = before - _bytes_in(settings.state_dir)
-    return Pruning(to_remove, pruned.steps, pruned.blobs, cleaned, freed, outputs)
+    freed = bytes_before - _bytes_in(settings.state_dir)
+    return Pruning(to_remove, pruned.steps, pruned.blobs, cleaned, freed, outputs, kept)
 
 
-def _take_out(settings: Settings, runs: Collection[str]) -> None:
+def _take_out(settings: Settings, runs: Collection[str]) -> list[str]:
+    """Move the folders of runs out of the list of runs; returns the moved ones."""
     place = settings.state_dir / _MOVED_OUT
     taken: list[str] = []
     try:
@@ -189,6 +194,19 @@ def _take_out(settings: Settings, runs: Collection[str]) -> None:
     except OSError as error:
         _put_back(settings, taken)
         raise ConfigError(f"nothing was pruned: {error.filename}: {error.strerror}") from error
+    return taken
+
+
+def _put_back_needed(settings: Settings, taken: Sequence[RunRecord]) -> tuple[Kept, ...]:
+    """Put back the runs that a staying run was made from since the plan was made.
+
+    A run that is being made from one of them looks for it after its own record is written, so that either this
+    function or that run finds the other.
+    """
+    chosen = {record.run for record in taken}
+    needed = [Kept(run, f"run {by} was made from it") for run, by in _needed([*taken, *list_records(settings)], chosen)]
+    _put_back(settings, [one.run for one in needed])
+    return tuple(needed)
 
 
 def _put_back(settings: Settings, runs: Iterable[str]) -> None:

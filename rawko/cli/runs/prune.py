@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Final
 
 from rawko.app.records.outcomes import ENDED, FORKED, REWOUND
 from rawko.app.records.record import list_records
 from rawko.app.recovery.reading import DAMAGED, problems
-from rawko.app.time_travel.prune import Choice, Plan, Pruning, is_unfinished, plan_prune, prune
+from rawko.app.time_travel.prune import Choice, Kept, Plan, Pruning, is_unfinished, plan_prune, prune
 from rawko.cli.amounts import seconds_of
 from rawko.cli.options.pruning import PruneOptions
 from rawko.cli.output import complain, visible_json, visible_line
@@ -81,16 +82,16 @@ def _show(plan: Plan, options: PruneOptions) -> int:
         return 0
     for record in plan.to_remove:
         print(visible_line(f"{record.run}  {record.outcome}"))
-    _show_kept(plan)
+    _show_kept(plan.kept)
     print(f"{_count(len(plan.to_remove), 'run')} would be removed" if plan.to_remove else "nothing to prune")
     return 0
 
 
 def _tell(plan: Plan, done: Pruning, options: PruneOptions) -> int:
     if options.json:
-        print(visible_json({**asdict(done), "kept": [asdict(one) for one in plan.kept]}))
+        print(visible_json({**asdict(done), "kept": [asdict(one) for one in (*plan.kept, *done.kept)]}))
         return 0
-    _show_kept(plan)
+    _show_kept((*plan.kept, *done.kept))
     print(
         f"removed {_count(len(done.runs), 'run')}: {_count(done.rows, 'row')}, {_count(done.texts, 'text')} and "
         f"{_count(done.objects, 'object')}; {max(done.bytes_freed, 0) / 1_000_000:.1f} MB freed"
@@ -99,8 +100,8 @@ def _tell(plan: Plan, done: Pruning, options: PruneOptions) -> int:
     return 0
 
 
-def _show_kept(plan: Plan) -> None:
-    for one in plan.kept:
+def _show_kept(kept: Sequence[Kept]) -> None:
+    for one in kept:
         print(visible_line(f"{one.run}  stays: {one.why}"))
 
 

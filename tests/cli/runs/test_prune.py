@@ -11,6 +11,9 @@ import psutil
 import pygit2
 import pytest
 
+from rawko.app.records.record_changes import write_record
+from rawko.app.run.beginning import check_origin
+from rawko.config import ConfigError, Flags, load_settings
 from rawko.workspace.repository.locks import FileLock
 from tests.cli.conftest import Typed
 from tests.cli.shell import Shell, call, says
@@ -194,6 +197,32 @@ def test_two_prunes_at_once_remove_everything_once(rawko: Shell, typed: Typed) -
             (state / "runs" / run).rename(state / run)  # as the other prune does
     ended = waiting.end()
     assert (ended.code, ended.report["runs"]) == (0, []), ended.text
+    assert listed(typed) == set()
+
+
+def test_a_run_that_another_one_continues_since_the_plan_was_made_stays(rawko: Shell, typed: Typed) -> None:
+    first, second = begin_runs(rawko, typed, 2)
+    state = state_of(rawko)
+    with FileLock(state / "prune.lock").alone():
+        waiting = rawko.start("runs", "prune", "--outcome", "success", "--yes", "--json")
+        waiting.wait_until(lambda: _waits_for(waiting.process.pid, state / "prune.lock"))
+        scenario = rawko.scenario(says("developer", call("complete", summary="Went on.")))
+        done = typed("run", "More", "--continue", first, "--scenario", str(scenario), "--yes", "--json")
+        assert done.code == 0, done.text
+    ended = waiting.end()
+    assert (ended.code, ended.report["runs"]) == (0, [second]), ended.text
+    assert ended.report["kept"] == [{"run": first, "why": f"run {done.report['run']} was made from it"}]
+    assert listed(typed) == journaled(state) == snapshots(state) == {first, done.report["run"]}
+
+
+def test_a_run_whose_origin_is_removed_while_it_begins_is_not_begun(rawko: Shell, typed: Typed) -> None:
+    (first,) = begin_runs(rawko, typed, 1)
+    settings = load_settings(rawko.folder, Flags(), rawko.environ())
+    check_origin(settings, "made", first)
+    (state_of(rawko) / "runs" / first).rename(state_of(rawko) / first)  # as a prune does
+    write_record(settings, "made", "More", "developer", continues=first)
+    with pytest.raises(ConfigError, match=f"run '{first}' was removed just now"):
+        check_origin(settings, "made", first)
     assert listed(typed) == set()
 
 
