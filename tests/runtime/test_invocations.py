@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,7 +12,17 @@ import pytest
 from rawko.chart import Chart, parse_chart
 from rawko.interpreter import Bindings, Event, append, assign, thaw
 from rawko.interpreter.clocks import SimulatedClock
-from rawko.runtime import Actor, ActorCrashed, ActorFailed, Done, InboxFull, Scope, immediate
+from rawko.runtime import (
+    Actor,
+    ActorCrashed,
+    ActorFailed,
+    ChildMachine,
+    Done,
+    InboxFull,
+    Scope,
+    child_machine,
+    immediate,
+)
 
 CHART = parse_chart("""
 statechart:
@@ -512,3 +523,34 @@ async def test_what_an_actor_said_while_it_ran_is_heard_after_its_state_was_left
         await actor.wait_for("left" if state == "left" else "heard", timeout_s=60)
         await actor.settle()
         assert actor.configuration == ("r", state)
+
+
+@pytest.mark.parametrize("kind", ["function", "coroutine", "child"])
+def test_an_actor_that_ends_the_process_is_not_reported_as_one_that_nobody_has_heard_of(
+    kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """asyncio raises SystemExit out of its loop, and would log "Task exception was never retrieved" as well."""
+
+    def leave(*given: Any) -> Any:
+        raise SystemExit(3)
+
+    async def leave_later(given: Any) -> Any:
+        await asyncio.sleep(0)
+        raise SystemExit(3)
+
+    inner = Bindings()
+    inner.add("action", "leave", leave)
+    chart = parse_chart(
+        "statechart: {name: inner, root state: {name: inner, initial: a, states: [{name: a, on entry: leave}]}}"
+    )
+    child = child_machine(lambda given: ChildMachine(chart, inner, {}))
+    job = {"function": leave, "coroutine": leave_later, "child": child}[kind]
+
+    async def run() -> None:
+        async with worker(job) as actor:
+            await actor.wait_for("done", timeout_s=60)
+
+    with pytest.raises(SystemExit):
+        asyncio.run(run())
+    gc.collect()
+    assert not caplog.records

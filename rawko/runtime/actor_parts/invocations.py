@@ -17,7 +17,7 @@ from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.freezing import FROZEN, freeze
 from rawko.interpreter.monitoring.guarding import MonitorViolated
 from rawko.runtime.actor_kinds import ActorFailed, ChildFactory, ChildMachine, Done, Immediate
-from rawko.runtime.actor_parts.cancellation import is_cancelled
+from rawko.runtime.actor_parts.cancellation import is_cancelled, leave_to_the_loop
 from rawko.runtime.actor_parts.members import Member
 from rawko.runtime.errors import ActorCrashed, JournalError, SubscriberFailed
 from rawko.runtime.failures import failure_of
@@ -184,6 +184,9 @@ class Invocations:
             if before:
                 await self._until_ended(before)
             await self._drive(effect, convention, logic, child)
+        except (KeyboardInterrupt, SystemExit):
+            leave_to_the_loop()
+            raise
         except Exception as error:  # noqa: BLE001 - of the owner or the journal: raised to callers who wait for it
             self._owner.crash(error)
         finally:

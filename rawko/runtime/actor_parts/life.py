@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from rawko.interpreter.data.values import thaw
-from rawko.runtime.actor_parts.cancellation import is_cancelled
+from rawko.runtime.actor_parts.cancellation import is_cancelled, leave_to_the_loop
 from rawko.runtime.actor_parts.cycle import Cycle
 from rawko.runtime.actor_parts.members import Member
 from rawko.runtime.durable import ActorLock
@@ -108,6 +108,7 @@ class Life:
             await self._cycle.run()
         except (KeyboardInterrupt, SystemExit) as error:
             self._cycle.error = error
+            leave_to_the_loop()
             raise
         except BaseException as error:  # of the machine or the journal: raised to callers who wait
             if isinstance(error, asyncio.CancelledError) and is_cancelled():
