@@ -31,7 +31,7 @@ from rawko.runtime.actor_parts.life import Life
 from rawko.runtime.actor_parts.observers import Observers
 from rawko.runtime.actor_parts.subscribers import StepListener
 from rawko.runtime.actor_parts.waiting import Condition, condition_of
-from rawko.runtime.durable import CHART, INPUT, ActorLock, Resuming, read_resumable
+from rawko.runtime.durable import CHART, INPUT, ActorLock, Resuming, check_id, read_resumable
 from rawko.runtime.errors import WaitTimeout
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.journal import Journal
@@ -83,6 +83,8 @@ class Actor:
         max_microsteps: int = MAX_MICROSTEPS,
     ) -> None:
         is_durable = session is None and id is not None and journal is not None
+        if session is None and id is not None:
+            check_id(id, is_new=True)
         self.session = session or Session(
             run=id,
             journal=journal,
@@ -147,7 +149,9 @@ class Actor:
             ReplayError: The chart or its functions have changed since.
             MigrationError: The actor cannot continue in the present chart; says why. Nothing was written.
             JournalError: The journal cannot be read, or written.
+            ValueError: No journal can hold the id.
         """
+        check_id(id, is_new=False)
 
         async def go_on() -> Actor:
             lock = ActorLock(journal, id, is_new=False)

@@ -26,6 +26,23 @@ INPUT, CHART = "input", "chart"
 """Keys in the notes of the first row: the actor's input, and the hash of its chart."""
 
 
+def check_id(id: str, *, is_new: bool) -> None:
+    """Refuse ids that no journal, or not every journal, can hold.
+
+    Args:
+        is_new: Refuse NUL characters, too: SQLite holds them, PostgreSQL does not.
+
+    Raises:
+        ValueError: The id is empty, or has such a character.
+    """
+    if not id:
+        raise ValueError("id '': accepted: a text that is not empty; None gives the actor an id of its own")
+    found = next((one for one in id if "\ud800" <= one <= "\udfff" or (is_new and one == "\0")), None)
+    if found is not None:
+        what = "a NUL character" if found == "\0" else "half of a surrogate pair, which no text in UTF-8 can hold"
+        raise ValueError(f"id {id!r} has {what}; accepted: any other text, such as 'order-7'")
+
+
 class Enterable(Protocol):
     """An actor, as a context manager."""
 

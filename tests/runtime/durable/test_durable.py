@@ -81,6 +81,23 @@ def test_a_killed_process_is_resumed_by_another(where: Where) -> None:
     assert said(where, "resume", "order-7") == ["resumed in paid", output], "the end is kept, too"
 
 
+@pytest.mark.parametrize(
+    ("id", "told"),
+    [
+        ("", "not empty"),
+        ("a\ud800", "half of a surrogate pair"),
+        ("\udc80", "half of a surrogate pair"),
+        ("a\0b", "NUL"),
+    ],
+)
+def test_an_id_that_a_journal_cannot_hold_is_refused_when_the_actor_is_made(id: str, told: str) -> None:
+    with pytest.raises(ValueError, match=f"^id .*{told}"):
+        Actor(CHART, bindings_of(hangs=True), journal=MemoryJournal(), id=id, input=INPUT)
+    if "\0" not in id:  # an earlier version may have begun it, in SQLite
+        with pytest.raises(ValueError, match=f"^id .*{told}"):
+            Actor.resume(id, CHART, bindings_of(hangs=True), journal=MemoryJournal())
+
+
 async def orders(journal: SqlJournal, *names: str) -> None:
     for name in names:
         async with Actor(CHART, bindings_of(hangs=True), journal=journal, id=name, input=INPUT) as actor:
