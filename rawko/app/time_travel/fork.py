@@ -1,9 +1,10 @@
 """Makes a new run from a step of another one, with a folder, machines and a journal of its own.
 
 The original is only read, and may be running. File contents and journal rows are shared, so a fork takes the disk space
-of its folder only. The folder is filled beside its place and then renamed; the fork exists once its record is written,
-which is the last step. The orchestrator's first event is in the machine's queue, which the first journal row holds. So
-a fork is complete or absent, whenever its process is killed.
+of its folder only. The folder is filled beside its place and renamed when all else is ready; the fork exists once its
+record is written, which is the last step. The orchestrator's first event is in the machine's queue, which the first
+journal row holds. So a fork is complete or absent, whenever its process is killed; a note (`fork_note`) names what such
+a process has left, and the next fork removes it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from rawko.app.run.follow_up.follow_up_data import FOLLOW_UP, follow_up_data_at
 from rawko.app.run.requirements import charts_of
 from rawko.app.run.run import Run
 from rawko.app.time_travel.conversation import agent_at_work
+from rawko.app.time_travel.fork_note import is_leftover, noted, remove_leftovers
 from rawko.app.time_travel.recorded_run import Past, open_past
 from rawko.app.time_travel.rewind import notes_after, question_of
 from rawko.app.time_travel.unfinished import finish_rewind
@@ -111,10 +113,13 @@ async def fork(
             _agent(past.record, changes),
             is_interactive=past.record.is_interactive,
         )
+        remove_leftovers(past.record.settings)
         folder = _folder(past.record, made.id, into)
         plan = _plan(past.record, made, tree, changes)
-        _fill(past, files, folder)
-        return await _begin(past, made, folder, tree, files, plan)
+        beside = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+        with noted(past.record.settings, made.id, folder, beside):
+            _fill(past, files, folder, beside)
+            return await _begin(past, made, folder, beside, tree, files, plan)
 
 
 # ---------------------------------------------------------------- the plan
@@ -225,7 +230,9 @@ def _folder(record: RunRecord, run: str, into: Path | None) -> Path:
         raise ConfigError(f"{str(folder)!r} is no folder; a fork needs one that is not there yet, or empty")
     try:
         if folder.is_dir() and any(folder.iterdir()):
-            raise ConfigError(f"the folder {str(folder)!r} is not empty; a fork needs one that is not there, or empty")
+            is_left = is_leftover(record.settings, folder)
+            why = "is left from a fork that was killed, look at it and remove it" if is_left else "is not empty"
+            raise ConfigError(f"the folder {str(folder)!r} {why}; a fork needs one that is not there, or empty")
     except OSError as error:
         raise ConfigError(f"the folder {str(folder)!r} cannot be read: {error.strerror}") from error
     for other in (workspace.resolve(), record.settings.state_dir.resolve()):
@@ -234,20 +241,26 @@ def _folder(record: RunRecord, run: str, into: Path | None) -> Path:
     return folder
 
 
-def _fill(past: Past, files: Snapshot, folder: Path) -> None:
-    """Write the files of the fork into its folder; the folder appears with all of them, or not at all."""
-    beside = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+def _fill(past: Past, files: Snapshot, folder: Path, beside: Path) -> None:
+    """Write the files of the fork into the folder beside its own; that folder has all of them, or is absent."""
     try:
         beside.mkdir(parents=True)
         past.archive.write_out(files, beside, is_checked=True)
-        beside.rename(folder)
     except BaseException as error:  # KeyboardInterrupt, too
         shutil.rmtree(beside, ignore_errors=True)
         if isinstance(error, OSError):
-            raise ConfigError(f"the folder {str(folder)!r} cannot be made: {error.strerror}; see --into") from error
+            raise _not_made(folder, error) from error
         if isinstance(error, WorkspaceError):
             raise ConfigError(f"the folder {str(folder)!r} cannot be filled: {error.message}") from error
         raise
+
+
+def _placed(beside: Path, folder: Path) -> Path:
+    return beside.rename(folder)
+
+
+def _not_made(folder: Path, error: OSError) -> ConfigError:
+    return ConfigError(f"the folder {str(folder)!r} cannot be made: {error.strerror}; see --into")
 
 
 def _keep_trust(origin: Path, folder: Path) -> None:
@@ -257,10 +270,13 @@ def _keep_trust(origin: Path, folder: Path) -> None:
             Decisions(folder).save(items)
 
 
-async def _begin(past: Past, made: Run, folder: Path, tree: ReplayTree, files: Snapshot, plan: _Plan) -> Forked:
+async def _begin(
+    past: Past, made: Run, folder: Path, beside: Path, tree: ReplayTree, files: Snapshot, plan: _Plan
+) -> Forked:
     record, step = past.record, tree.seq
     settings = replace(made.settings, workspace=folder)
     parent = Parent(record.run, step)
+    filled = beside
     try:
         begun = past.archive.begin(made.id, files, f"fork of {record.run}@{step}")
         epoch = await past.journal.begin(made.id)
@@ -271,6 +287,7 @@ async def _begin(past: Past, made: Run, folder: Path, tree: ReplayTree, files: S
         _keep_trust(record.settings.workspace, folder)
         if plan.event is not None:
             write_first_event(settings, made.id, *plan.event)
+        filled = _placed(beside, folder)
         write_record(
             settings,
             made.id,
@@ -285,8 +302,10 @@ async def _begin(past: Past, made: Run, folder: Path, tree: ReplayTree, files: S
         check_origin(settings, made.id, record.run)
         write_report(settings, made.id, {"run": made.id, "outcome": FORKED, "question": question_of(tree)})
     except BaseException as error:  # KeyboardInterrupt, too
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(filled, ignore_errors=True)
         forget_record(settings, made.id)
+        if isinstance(error, OSError):
+            raise _not_made(folder, error) from error
         if isinstance(error, (WorkspaceError, JournalError, ConfigError)):
             raise ConfigError(f"run {record.run!r} cannot be forked: {error}") from error
         raise

@@ -171,6 +171,46 @@ def test_a_fork_that_is_interrupted_leaves_nothing_behind(rawko: Shell, typed: T
     pytest.fail("no fork of ten was interrupted")
 
 
+def test_what_a_killed_fork_has_left_is_removed_by_the_next(rawko: Shell, typed: Typed) -> None:
+    for place in range(12):
+        (rawko.folder / str(place)).mkdir()
+        for name in range(200):
+            (rawko.folder / str(place) / str(name)).write_text(f"{place} {name}")
+    travel = Travel(rawko, typed)
+    words = ("fork", travel.at("last"), "--task", "More", "--into", str(rawko.folder.parent / "fork"))
+    for _ in range(10):  # a fork may be done before it is killed
+        forking = rawko.start(*words)
+        while forking.process.poll() is None and not any(rawko.folder.parent.glob(".fork.*")):
+            time.sleep(0.001)
+        forking.process.kill()
+        forking.process.wait()
+        if any(rawko.folder.parent.glob(".fork.*")):
+            break
+        shutil.rmtree(rawko.folder.parent / "fork", ignore_errors=True)
+    assert any(rawko.folder.parent.glob(".fork.*"))
+    made = typed(*words, "--json")
+    assert made.code == 0, made.text
+    assert not list(rawko.folder.parent.glob(".fork.*"))
+    assert (rawko.folder.parent / "fork" / "11" / "199").read_text() == "11 199"
+    assert not list(rawko.state.glob("*/forks/*"))
+
+
+def test_a_fork_that_was_killed_before_its_record_is_named_as_what_fills_the_folder(travel: Travel) -> None:
+    folder = travel.rawko.folder.parent / "fork"
+    folder.mkdir()
+    (folder / "a.txt").touch()
+    (state,) = (path.parent for path in travel.rawko.state.glob("*/journal.db"))
+    (state / "forks").mkdir()
+    (state / "forks" / "r.json").write_text(json.dumps({"folder": str(folder), "beside": str(folder) + ".beside"}))
+    words = ("fork", travel.at(travel.after_tool(2)), "--into", str(folder))
+    for _ in range(2):
+        refused = travel.typed(*words)
+        assert (refused.code, "is left from a fork that was killed" in refused.err) == (2, True), refused.text
+    shutil.rmtree(folder)
+    assert travel.typed(*words).code == 0
+    assert not list((state / "forks").iterdir())
+
+
 NO_FORKS = [
     (("@9999",), "has no step 9999; its steps are 1 to "),
     (("@x",), "'x' is no step of run"),
