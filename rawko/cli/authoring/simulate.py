@@ -13,6 +13,7 @@ from typing import Final
 from rawko.chart import ChartError, load_chart
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
 from rawko.cli.output import BAD_INPUT, Painter, complain, visible_line
+from rawko.named_files import link_out
 from rawko.testing.errors import ContractBroken, ContractMistake
 from rawko.testing.simulation import GuardNotGiven, Line, Simulation
 
@@ -58,6 +59,8 @@ def _record(simulation: Simulation, feature: Path, name: str | None) -> int:
     """Append the session as a scenario to the .feature file beside the chart; returns the exit code."""
     if not simulation.lines:
         return complain("nothing was done, and nothing is recorded")
+    if (real := link_out(feature.parent, Path(feature.name))) is not None:
+        return complain(f"{feature}: a link leads out of the folder, to {str(real)!r}; nothing was written")
     title = name or f"By hand: {', '.join(line.text for line in simulation.lines)}"[:100]
     try:
         before = feature.read_text(encoding="utf-8") if feature.exists() else f"Feature: {simulation.chart.name}\n"

@@ -246,3 +246,12 @@ def test_a_reader_that_goes_away_stops_the_telling_and_not_the_writing(rawko: Sh
     )
     assert "cannot be written" not in done.stderr and "Traceback" not in done.stderr
     assert (rawko.folder / last).is_file()
+
+
+def test_no_session_is_recorded_through_a_link_that_leads_out(rawko: Shell) -> None:
+    rawko.write("door.yaml", DOOR)
+    (rawko.folder / "door.feature").symlink_to(rawko.folder.parent / "outside")
+    ended = simulated(rawko, "OPEN\nn\n", "--record")
+    assert ended.code == 2
+    assert "door.feature: a link leads out of the folder" in ended.err
+    assert not (rawko.folder.parent / "outside").exists()
