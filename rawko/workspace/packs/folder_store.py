@@ -39,9 +39,12 @@ class FolderPacks:
             while True:
                 try:
                     os.close(os.open(folder / f"epoch-{epoch:05}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-                    return epoch
+                    break
                 except FileExistsError:
                     epoch += 1
+            for half in folder.glob(".*.new"):  # left by a process that was killed; a living one tries again
+                half.unlink(missing_ok=True)
+            return epoch
         except OSError as error:
             raise self._refused(error) from error
 

@@ -90,3 +90,12 @@ def test_a_database_that_is_away_is_told_without_its_password() -> None:
         store.get("run", Pack(1, 1))
     assert caught.value.is_retryable
     assert "SECRET" not in str(caught.value)
+
+
+def test_what_a_killed_process_has_half_written_is_removed_by_the_next(tmp_path: Path) -> None:
+    store = FolderPacks(tmp_path)
+    store.begin("run")
+    half = tmp_path / "run" / ".0123456789abcdef.new"
+    half.write_bytes(b"half of a pack")
+    assert store.begin("run") == 2
+    assert not half.exists()

@@ -15,6 +15,7 @@ from rawko.interpreter.data.steps import Receipt
 from rawko.machines.agent_loop.people import answer_event
 from rawko.runtime.actor import Actor
 from rawko.runtime.actor_parts.members import Member
+from rawko.runtime.errors import ActorCrashed, ActorStopped
 
 OverrideListener = Callable[[Override, Reply], None]
 """Called with every override that came from another process, and with the reply to it."""
@@ -69,15 +70,21 @@ class InboxReader:
             message.remove()
 
     async def _take_answer(self, actor: Actor, message: inbox.InboxMessage) -> None:
-        """Give another process's answer to the machine that waits for it; refuse an answer to an earlier question."""
+        """Give another process's answer to the machine that waits for it; refuse an answer to an earlier question.
+
+        The reply follows the commit: an answer that a person was told is taken is not asked for again after a kill.
+        """
         is_taken = False
         for machine in tuple(actor.session.actors.values()):
             if message.question is not None and not await self._asks(machine, message.question):
                 continue
             if "waiting" in machine.configuration and (question := machine.context.get("question")) is not None:
                 name, data = answer_event(question["kind"], message.text, message.who)
-                machine.put(name, data)
-                is_taken = True
+                try:
+                    step = await machine.request(name, **data)
+                except (ActorStopped, ActorCrashed):
+                    continue
+                is_taken = is_taken or step.receipt is None or step.receipt.is_taken
         if message.question is not None:
             message.reply(Reply(Receipt.TAKEN.value if is_taken else QUESTION_CLOSED, tuple(actor.configuration)))
 
