@@ -200,14 +200,14 @@ class Draft:
             self._arrive(path, Waiting("event", UNDELIVERED, told))
 
     def _receiver(self, path: str, to: str) -> str | None:
-        """The machine with this id, path or system id; by path only after it has started."""
+        """The machine with this id, path or system id; None if there is none, or it has ended."""
         child = self.machines.get(f"{path}/{to}")
         if child is not None:
             return None if child.is_ended else f"{path}/{to}"
         if to == self._system.system_id:
             to = ROOT
         found = self.machines.get(to)
-        return to if found is not None and found.is_started and not found.is_ended else None
+        return to if found is not None and not found.is_ended else None
 
     # ------------------------------------------------------------ messages
 

@@ -218,6 +218,28 @@ def test_a_message_to_nobody_is_told_and_heard_of() -> None:
     assert system.context.seen == ["error.communication"]
 
 
+@pytest.mark.parametrize("to", ["kid", "root/kid"])
+def test_an_event_arrives_at_a_machine_that_the_same_step_starts(to: str) -> None:
+    """By its id and by its path, as at an actor."""
+    chart = parse_chart("""
+statechart:
+  name: boss
+  root state:
+    name: boss
+    initial: waiting
+    states:
+      - name: waiting
+        transitions: [{event: GO, action: begin}, {event: POKED, target: poked}]
+      - name: poked
+""")
+    bindings = Bindings()
+    bindings.add("actor", "kid", child_machine(lambda input: ChildMachine(KID, BINDINGS, {})))
+    bindings.add("action", "begin", lambda context, event: [spawn("kid", id="kid"), send("POKE", to=to)])
+    system, found = done(initial(chart, bindings)[0], "GO")
+    assert not [one for one in found if isinstance(one, Undelivered)]
+    assert system.configuration == ("boss", "poked")
+
+
 def test_an_actor_of_the_caller_s_is_started_and_told_as_done() -> None:
     system, found = done(begun(), "GO")
     assert found == [Asked("root", StartInvocation("job", "job", {"page": 1}, 1, state="working"))]
