@@ -25,7 +25,20 @@ def hears_undelivered(chart: Chart) -> bool:
 
 def undelivered_data(chart: Chart, to: str, event: str, data: Mapping[str, Any], reason: str) -> Mapping[str, Any]:
     """The payload of `error.communication`, frozen; in SCXML with the id of the send."""
-    told: dict[str, Any] = {"to": to, "event": event, "message": reason}
+    return _undelivered(chart, data, {"to": to, "event": event, "message": reason})
+
+
+def refused_data(chart: Chart, to: str, event: str, data: Mapping[str, Any], reason: str) -> Mapping[str, Any]:
+    """The same for a message that a full inbox has refused, with its `data`: it tells which of several it was."""
+    return _undelivered(chart, data, {"to": to, "event": event, "message": reason, "data": plain_data(data)})
+
+
+def plain_data(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data of a message, without what SCXML adds to it."""
+    return {name: value for name, value in data.items() if name != ENVELOPE}
+
+
+def _undelivered(chart: Chart, data: Mapping[str, Any], told: dict[str, Any]) -> Mapping[str, Any]:
     if chart.errors == "scxml" and (sendid := data.get(ENVELOPE, {}).get("sendid")) is not None:
         told[ENVELOPE] = {"sendid": sendid}
     found: Mapping[str, Any] = freeze(told)

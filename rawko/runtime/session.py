@@ -64,6 +64,7 @@ class Session:
         is_whole: The holder of `turn` is between two steps: the latest step is committed and its effects started.
         stream: The inspection stream of the tree; closed when the last actor has ended.
         steps: Number of steps of all actors of the tree.
+        is_journaled: It was given a journal, from which the run can be resumed.
         http: Carries events over HTTP; None if nothing does (see `rawko.runtime.scxml.http_events`).
     """
 
@@ -92,6 +93,7 @@ class Session:
         self._transient = frozenset(transient)
         self._recorded = recorded
         self._is_remembered = journal is not None or kept > 0
+        self.is_journaled = journal is not None
         self.stream = InspectionStream(kept, report=lambda message: self._write("error", message, {"run": self.run}))
         self._monitors = tuple(monitors)
         self._remembered = dict(remembered or {})

@@ -10,7 +10,7 @@ from rawko.interpreter.data.effects import Effect, EmitEvent, LogLine, SendTo, S
 from rawko.runtime.actor_parts.invocations import Invocations
 from rawko.runtime.actor_parts.members import HttpSender, Member
 from rawko.runtime.errors import InboxFull, RuntimeFault
-from rawko.runtime.failures import UNDELIVERED, hears_undelivered, undelivered_data
+from rawko.runtime.failures import UNDELIVERED, hears_undelivered, refused_data, undelivered_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,8 @@ class Effects:
                 return
             reason = f"no actor {to!r} is running"
         except InboxFull as error:
-            reason = str(error)
+            self._tell_refused(to, event, data, str(error))
+            return
         self._tell_undelivered(to, event, data, reason)
 
     async def _post(self, http: HttpSender, to: str, event: str, data: Mapping[str, Any]) -> None:
@@ -101,13 +102,25 @@ class Effects:
         except RuntimeFault as error:
             self._tell_undelivered(to, event, data, str(error))
 
+    def _tell_refused(self, to: str, event: str, data: Mapping[str, Any], reason: str) -> None:
+        """Report a message that a full inbox has refused, in a journal to senders that do not handle it, too.
+
+        The row of the sender's step holds the message; without a row that tells of its end, a resume would deliver it.
+        """
+        owner = self._owner
+        told = refused_data(owner.interpreter.chart, to, event, data, reason)
+        self._tell(to, event, told, reason, is_heard=self._hears_undelivered or owner.session.is_journaled)
+
     def _tell_undelivered(self, to: str, event: str, data: Mapping[str, Any], reason: str) -> None:
+        told = undelivered_data(self._owner.interpreter.chart, to, event, data, reason)
+        self._tell(to, event, told, reason, is_heard=self._hears_undelivered)
+
+    def _tell(self, to: str, event: str, told: Mapping[str, Any], reason: str, *, is_heard: bool) -> None:
         owner = self._owner
         owner.session.stream.publish("undelivered", owner.path, owner.now(), to=to, event=event, reason=reason)
-        told = undelivered_data(owner.interpreter.chart, to, event, data, reason)
         if owner.interpreter.chart.errors == "scxml":
             owner.incoming.tell_first(UNDELIVERED, told)
         elif to == "parent" and self._parent is None:  # a machine without a parent: no failure
             return
-        elif self._hears_undelivered:
+        elif is_heard:
             owner.incoming.tell(UNDELIVERED, told)

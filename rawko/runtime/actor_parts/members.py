@@ -38,6 +38,7 @@ class Tree(Protocol):
     """Data shared by the actors of one tree; see `rawko.runtime.session`."""
 
     http: HttpSender | None
+    is_journaled: bool
     is_whole: bool
     turn: asyncio.Lock
 

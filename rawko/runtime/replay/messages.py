@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rawko.interpreter.data.values import thaw
+from rawko.runtime.failures import plain_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +32,17 @@ class Message:
     data: Mapping[str, Any]
     sender: tuple[str, int] | None = None
 
+    @property
+    def sender_id(self) -> str | None:
+        return None if self.sender is None else self.sender[0]
+
 
 class Messages:
     """The messages that wait for one machine, in the order in which they were sent."""
 
     def __init__(self) -> None:
         self._waiting: list[Message] = []
+        self._passed: list[Message] = []
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -52,18 +58,26 @@ class Messages:
         inbox was full, or a monitor objected).
         """
         for place, message in enumerate(self._waiting):
-            sender = None if message.sender is None else message.sender[0]
-            if message.event == event["name"] and sender == event.get("from") and thaw(message.data) == event["data"]:
+            is_from = message.sender_id == event.get("from")
+            if message.event == event["name"] and is_from and thaw(message.data) == event["data"]:
+                self._passed += self._waiting[:place]
                 del self._waiting[: place + 1]
                 return True
         return False
 
-    def drop_latest(self, event: str) -> None:
-        """Drop the latest message of that name: its sender was told that it is undelivered."""
-        for place in reversed(range(len(self._waiting))):
-            if self._waiting[place].event == event:
-                del self._waiting[place]
-                return
+    def drop_refused(self, event: str, data: Mapping[str, Any] | None, sender: str | None) -> None:
+        """The sender was told that a message is refused: drop the latest such one, unless `take` has dropped it.
+
+        Args:
+            data: Of the message; None where an earlier version has recorded only its name.
+            sender: Id of the invocation that sent it to its parent; None for other senders.
+        """
+        for messages in (self._waiting,) if data is None else (self._passed, self._waiting):
+            for place in reversed(range(len(messages))):
+                one = messages[place]
+                if one.event == event and one.sender_id == sender and data in (None, thaw(plain_data(one.data))):
+                    del messages[place]
+                    return
 
     def drop_from(self, id: str, number: int) -> None:
         """An invocation was stopped: drop its messages."""

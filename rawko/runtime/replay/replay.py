@@ -322,9 +322,15 @@ class ReplayTree:
             return
         if machine.messages.take(event) or event["name"] != UNDELIVERED:
             return
-        receiver = self._receiver(machine, str(event["data"].get("to", "")))  # whose inbox was full
+        self._drop_refused(machine, record.actor, event["data"])
+
+    def _drop_refused(self, machine: Machine, path: str, told: Mapping[str, Any]) -> None:
+        """The sender at a path was told that a message of it was refused, since the receiver's inbox was full."""
+        to, (parent, _, id) = str(told.get("to", "")), path.rpartition("/")
+        is_to_parent = to == "parent" and bool(parent)
+        receiver = self._at(parent) if is_to_parent else self._receiver(machine, to)
         if receiver is not None:
-            receiver.messages.drop_latest(str(event["data"].get("event", "")))
+            receiver.messages.drop_refused(str(told.get("event", "")), told.get("data"), id if is_to_parent else None)
 
     def _receiver(self, machine: Machine, to: str) -> Machine | None:
         """The machine that takes a message under an id or a path; None if there is none, or it has finished."""
